@@ -1,0 +1,37 @@
+# `make demo` and `make test` do everything on a fresh machine: each builds its own environment first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test lint types check clean bench-core
+.DEFAULT_GOAL := test
+
+# One environment for everything; rebuilt when the requirements change.
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[dev]'
+	touch $(READY)
+
+demo: $(READY)
+	$(BIN)/python -m sasanet.demo
+
+test: check
+	$(BIN)/python -m pytest
+
+check: lint types
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+# Long measurements, by hand: they write bench/results/*.json and docs/benchmarks.md, resuming where they stopped.
+bench-core: $(READY)
+	$(BIN)/python -m bench.core
+
+clean:
+	rm -rf $(VENV) demo-output

@@ -1,0 +1,37 @@
+"""User errors: one sentence that says what must hold, what came, and the remedy.
+
+Every error also *is* the standard error a user would catch (``ValueError``, ``ImportError``), so
+code written for scikit-learn keeps working, and ``except SasanetError`` catches exactly ours.
+"""
+
+from __future__ import annotations
+
+
+class SasanetError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class InvalidInputError(SasanetError, ValueError):
+    """The table, the labels or an argument cannot be used as given."""
+
+
+class SavedFileError(SasanetError, ValueError):
+    """A saved model or explanation is truncated, edited or not ours."""
+
+
+class MissingPackageError(SasanetError, ImportError):
+    """An optional package is needed for this call."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(
+            f"This call needs the package {package!r}, which is not installed; "
+            f'install it with: pip install "sasanet[{extra}]"'
+        )
+
+
+class UnknownLevelWarning(UserWarning):
+    """A category was never seen in training and gets the reserved place."""
+
+
+class InterruptedFitWarning(UserWarning):
+    """Training was stopped from the keyboard; the best state so far was kept."""
