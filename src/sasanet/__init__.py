@@ -1,0 +1,28 @@
+"""SASANet: the prediction is a base value plus one Shapley value per feature, in one pass.
+
+The rooms, in the order a table walks through them:
+
+- ``table``, ``encoder``: anything tabular → one number per cell
+- ``coalitions``: orders, coalitions, and what they weigh
+- ``architecture``: names and sizes of networks, the paper's presets
+- ``tokens``, ``marginal``, ``attribution``, ``network``: cells → Δ along an order → φ
+- ``losses``, ``recipe``, ``training``: the one training loop
+- ``targets``, ``estimator``, ``models``, ``inference``: scikit-learn's contract
+- ``explanation``: the result people hold
+- ``audit``: is it true? · ``persistence``: safetensors and JSON · ``datasets`` · ``demo``
+"""
+
+from sasanet.architecture import ARCHITECTURES, Architecture
+from sasanet.explanation import Explanation
+from sasanet.models import SASANetClassifier, SASANetRegressor
+from sasanet.persistence import load
+
+__version__ = "0.1.0"
+__all__ = [
+    "ARCHITECTURES",
+    "Architecture",
+    "Explanation",
+    "SASANetClassifier",
+    "SASANetRegressor",
+    "load",
+]

@@ -1,0 +1,192 @@
+"""Names and sizes of a network: plain data in, plain data out.
+
+An :class:`Architecture` says *what* is built; the modules say *how*. The paper's Appendix H is kept
+here as four named presets, and its ablations are fields of the same record, not other classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from sasanet.errors import InvalidInputError
+
+_CHOICES = {
+    "marginal": ("set", "sequence"),
+    "attribution": ("context", "attention", "none"),
+    "numbers": ("knots", "mlp"),
+    "activation": ("relu", "leaky_relu", "gelu"),
+}
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """The shape of a SASANet.
+
+    Parameters
+    ----------
+    marginal : {"set", "sequence"}
+        ``"set"``: a value network that is a set function, so the order of the features cannot
+        matter. ``"sequence"``: the paper's causal attention along an order.
+    attribution : {"context", "attention", "none"}
+        The Shapley module. ``"context"``: each cell's vector times a vector that describes the row.
+        ``"attention"``: the paper's attention over the present features. ``"none"``: the
+        ablation SASANet-d, which predicts with the marginal module alone and cannot explain.
+    positions : int or None
+        Points on each feature's position profile. ``None``: one per feature, as in the paper;
+        ``1``: no positions, the ablation SASANet-p.
+    numbers : {"knots", "mlp"}
+        How a number becomes a vector: interpolation between vectors at training quantiles, or the
+        paper's single-input MLP.
+    n_knots : int
+        Quantiles per number column for ``"knots"``.
+    number_layers : tuple of int
+        Hidden sizes of the paper's "continuous embedding" MLP for ``"mlp"``.
+    width : int
+        Length of the vector of one cell in the marginal module (the paper's embedding dimension).
+    marginal_layers : tuple of int
+        Hidden sizes of the marginal module's feed-forward network.
+    marginal_heads, marginal_head_width : int
+        Attention of the sequence module.
+    attribution_width : int
+        Length of the vector of one cell in the Shapley module.
+    attribution_layers : tuple of int
+        Hidden sizes of the Shapley module's feed-forward network.
+    attribution_heads, attribution_head_width : int
+        Attention of the Shapley module.
+    shared_tokens : bool
+        Whether both modules read the same cell vectors, as in the paper.
+    value_weight, attribution_weight : float
+        The paper's λ_v and λ_s, used where both modules are trained at once.
+    full_share : float
+        The complete row's share of the prediction loss; the rest is for its coalitions. 0 is the
+        paper's: the complete row is only one of N prefixes.
+    activation : {"relu", "leaky_relu", "gelu"}
+        The non-linearity of every feed-forward network.
+
+    Examples
+    --------
+    >>> Architecture(marginal="sequence", attribution="attention").positions
+    8
+    >>> ARCHITECTURES["paper-income"].attribution_weight
+    0.0001
+    """
+
+    marginal: str = "set"
+    attribution: str = "context"
+    positions: int | None = 8
+    numbers: str = "knots"
+    n_knots: int = 64
+    number_layers: tuple[int, ...] = (16, 16)
+    width: int = 256
+    marginal_layers: tuple[int, ...] = (128,)
+    marginal_heads: int = 4
+    marginal_head_width: int = 16
+    attribution_width: int = 64
+    attribution_layers: tuple[int, ...] = (256, 256, 256)
+    attribution_heads: int = 4
+    attribution_head_width: int = 16
+    shared_tokens: bool = False
+    value_weight: float = 1.0
+    attribution_weight: float = 1.0
+    full_share: float = 0.5
+    activation: str = "relu"
+
+    def __post_init__(self) -> None:
+        for field, allowed in _CHOICES.items():
+            if getattr(self, field) not in allowed:
+                raise InvalidInputError(
+                    f"Architecture.{field} must be one of {allowed}, "
+                    f"however: {getattr(self, field)!r}"
+                )
+        for field in ("number_layers", "marginal_layers", "attribution_layers"):
+            object.__setattr__(self, field, tuple(int(size) for size in getattr(self, field)))
+        sizes = [self.width, self.attribution_width, self.marginal_heads, self.attribution_heads]
+        sizes += [self.marginal_head_width, self.attribution_head_width, self.n_knots - 1]
+        sizes += [*self.number_layers, *self.marginal_layers, *self.attribution_layers]
+        if min(sizes) < 1 or (self.positions is not None and self.positions < 1):
+            raise InvalidInputError(
+                f"Every size of an Architecture must be at least 1 (n_knots at least 2), "
+                f"however: {self}"
+            )
+        if self.shared_tokens and self.marginal == "set":
+            raise InvalidInputError(
+                "shared_tokens=True needs marginal='sequence': the set module's vectors are summed "
+                "and cannot serve the Shapley module"
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON-able data."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> Architecture:
+        """Build from :meth:`to_dict`'s data; unknown or ill-typed fields raise."""
+        try:
+            return cls(**fields)
+        except TypeError as error:
+            raise InvalidInputError(
+                f"These are not the fields of an Architecture: {error}"
+            ) from None
+
+
+def _paper(
+    width: int, number_layers: tuple[int, ...], layers: tuple[int, ...], heads: int, head_width: int
+) -> Architecture:
+    """Return what all four columns of Appendix H share, with equal sizes for both modules."""
+    # NOTE[DIFF]: Appendix H's last "continuous embedding" number is the output size; for Higgs it
+    # is 512 beside an embedding dimension of 64. We read it as one more hidden layer there, because
+    # the sum of category and number vectors needs one length.
+    return Architecture(
+        marginal="sequence",
+        attribution="attention",
+        positions=None,
+        numbers="mlp",
+        number_layers=number_layers,
+        width=width,
+        marginal_layers=layers,
+        marginal_heads=heads,
+        marginal_head_width=head_width,
+        attribution_width=width,
+        attribution_layers=layers,
+        attribution_heads=heads,
+        attribution_head_width=head_width,
+        shared_tokens=True,
+        full_share=0.0,
+        activation="leaky_relu",
+    )
+
+
+# The paper's "attention dimension" is the width of one head: 8 with 8 heads cannot be a total.
+ARCHITECTURES: dict[str, Architecture] = {
+    "set": Architecture(),
+    "sequence": Architecture(
+        marginal="sequence",
+        attribution="attention",
+        positions=None,
+        width=64,
+        attribution_layers=(128, 128),
+        marginal_layers=(128, 128),
+        shared_tokens=True,
+    ),
+    "paper-fraud": replace(_paper(64, (16, 16), (128, 128, 128), 4, 8), attribution_heads=8),
+    "paper-higgs": replace(
+        _paper(64, (128, 128, 512), (512,) * 6 + (1024,), 8, 128), attribution_layers=(256,) * 6
+    ),
+    "paper-income": replace(
+        _paper(128, (128, 16), (256, 128, 128), 16, 128), attribution_weight=1e-4
+    ),
+    "paper-insurance": replace(_paper(64, (16, 16), (128, 128, 128), 4, 8), attribution_heads=8),
+}
+
+
+def named(network: str | Architecture) -> Architecture:
+    """Return an architecture by its name, or the given one."""
+    if isinstance(network, Architecture):
+        return network
+    if network not in ARCHITECTURES:
+        raise InvalidInputError(
+            f"network must be an Architecture or one of {sorted(ARCHITECTURES)}, "
+            f"however: {network!r}"
+        )
+    return ARCHITECTURES[network]

@@ -1,0 +1,108 @@
+"""Orders and coalitions in, orders and coalitions out: the combinatorics of the Shapley value.
+
+Sizes: B rows, N features, P orders. An *order* is a permutation of the features; a *coalition* is a
+boolean mask of present features. Absent cells always stand at the end of an order.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def random_orders(present: Tensor, generator: torch.Generator) -> Tensor:
+    """Draw one uniform order per row, absent features last.
+
+    Shape: present [B, N] bool → orders [B, N] long.
+    """
+    keys = torch.rand(present.shape, generator=generator).to(present.device)
+    return torch.argsort(keys.masked_fill(~present, 2.0), dim=1)
+
+
+def reverse_orders(orders: Tensor, sizes: Tensor) -> Tensor:
+    """Turn the present part of each order around (the antithetic partner).
+
+    A feature at position k (from 0) of m present ones comes to m - 1 - k, so an order and its
+    reverse give every pair of features both ways round: all pairwise interactions cancel.
+
+    Shape: orders [B, N], sizes [B] (present features per row) → [B, N].
+    """
+    place = torch.arange(orders.shape[1], device=orders.device).expand_as(orders)
+    mirrored = sizes[:, None] - 1 - place
+    return torch.gather(orders, 1, torch.where(mirrored >= 0, mirrored, place))
+
+
+def positions(orders: Tensor) -> Tensor:
+    """Return the position (from 0) of each feature in its order, the inverse permutation.
+
+    Shape: orders [B, N] → [B, N].
+    """
+    place = torch.arange(orders.shape[1], device=orders.device).expand_as(orders)
+    return torch.empty_like(orders).scatter_(1, orders, place)
+
+
+def by_feature(along_order: Tensor, orders: Tensor) -> Tensor:
+    """Rearrange numbers given along an order into feature order.
+
+    Shape: along_order [B, N, K], orders [B, N] → [B, N, K].
+    """
+    index = orders[..., None].expand_as(along_order)
+    return torch.empty_like(along_order).scatter_(1, index, along_order)
+
+
+def random_coalitions(present: Tensor, generator: torch.Generator) -> Tensor:
+    """Keep each present feature with a probability drawn once per row, uniform on (0, 1).
+
+    Every coalition size is then equally likely (up to 1/N), which is how often the Shapley value
+    visits it.
+
+    Shape: present [B, N] bool → [B, N] bool.
+    """
+    keep = torch.rand((present.shape[0], 1), generator=generator)
+    kept = torch.rand(present.shape, generator=generator) < keep
+    return kept.to(present.device) & present
+
+
+def random_prefixes(present: Tensor, orders: Tensor, generator: torch.Generator) -> Tensor:
+    """Keep a prefix of each order: everything with probability 1/2, else a uniform length ≥ 1.
+
+    The marginal contributions along a prefix are valid targets for the attributions of that
+    coalition, so φ is trained on subsets at no extra cost.
+
+    Shape: present [B, N] bool, orders [B, N] → [B, N] bool.
+    """
+    sizes = present.sum(1)
+    draws = torch.rand((2, present.shape[0]), generator=generator).to(present.device)
+    length = torch.where(draws[0] < 0.5, sizes, (draws[1] * sizes).long() + 1)
+    return present & (positions(orders) < length[:, None])
+
+
+def position_weights(sizes: Tensor, n_features: int, points: int) -> Tensor:
+    """Return how much each profile point counts at each position: linear interpolation.
+
+    Position k of a coalition of m features lies at k / (m - 1) of the profile, so one profile
+    serves coalitions of every size. With as many points as features and a complete row this is
+    the identity: the paper's φ_{i,k}.
+
+    Shape: sizes [B] → [B, N, points]; rows beyond the coalition's size are zero.
+    """
+    # NOTE[DIFF]: the paper's positions are absolute (φ_{i,k} for k ≤ |S|); ours are relative, so
+    # "comes last" means the same for every coalition size and N outputs are not needed.
+    place = torch.arange(n_features, device=sizes.device)
+    share = place / (sizes[:, None] - 1).clamp_min(1)
+    knots = torch.arange(points, device=sizes.device)
+    hats = (1 - (share[..., None] * (points - 1) - knots).abs()).clamp_min(0)
+    return hats * (place < sizes[:, None])[..., None]
+
+
+def add_up(attributions: Tensor, total: Tensor, present: Tensor) -> Tensor:
+    """Shift the attributions of present features equally so that they sum to the total.
+
+    Absent features get exactly 0. A row with nothing present has nothing to shift: its total is 0.
+
+    Shape: attributions [B, N, K], total [B, K], present [B, N] → [B, N, K].
+    """
+    mask = present[..., None].to(attributions.dtype)
+    kept = attributions * mask
+    gap = (total - kept.sum(1)) / mask.sum(1).clamp_min(1)
+    return kept + gap[:, None] * mask

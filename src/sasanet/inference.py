@@ -1,0 +1,67 @@
+"""A trained network and encoded rows in, float64 outputs out, in chunks of bounded memory.
+
+Sizes: n rows, N features, K outputs, M coalitions. Outputs are relative to the base value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from sasanet.coalitions import add_up
+from sasanet.network import SASANet
+
+_CELLS_AT_ONCE = 20_480  # about 20 MB of cell vectors: fits the caches, bounds the memory
+
+
+def _in_chunks(
+    network: SASANet,
+    cells: Tensor,
+    per_row: int,
+    function: Callable[[Tensor, slice], tuple[Tensor, ...]],
+) -> list[Tensor]:
+    """Run a function over chunks of rows without gradients and join what it returns."""
+    device = next(network.parameters()).device
+    size = max(1, _CELLS_AT_ONCE // (cells.shape[1] * per_row))
+    parts = []
+    with torch.inference_mode():
+        for start in range(0, len(cells), size):
+            chunk = slice(start, start + size)
+            parts.append([part.cpu() for part in function(cells[chunk].to(device), chunk)])
+    return [torch.cat(column) for column in zip(*parts, strict=True)]
+
+
+def outputs(network: SASANet, cells: Tensor) -> Tensor:
+    """Return the output of every row from what is present of it: [n, N] → [n, K]."""
+
+    def predict(part: Tensor, _: slice) -> tuple[Tensor, ...]:
+        return (network.values(part, ~part.isnan()[:, None])[:, 0],)
+
+    (result,) = _in_chunks(network, cells, 1, predict)
+    return result.double()
+
+
+def attributions(network: SASANet, cells: Tensor) -> Tensor:
+    """Return φ of every row: [n, N] → [n, N, K], adding up to :func:`outputs` in float64."""
+
+    def attribute(part: Tensor, _: slice) -> tuple[Tensor, ...]:
+        present = ~part.isnan()
+        # The total is computed as in `outputs`, so that the sum is exactly the prediction.
+        total = network.values(part, present[:, None])[:, 0]
+        return network.attribute(part, present)[0], total, present
+
+    values, total, present = _in_chunks(network, cells, 1, attribute)
+    return add_up(values.double(), total.double(), present)
+
+
+def coalition_outputs(network: SASANet, cells: Tensor, coalitions: Tensor) -> Tensor:
+    """Return v(S) of coalitions of each row: [n, N], [1 or n, M, N] bool → [n, M, K]."""
+
+    def evaluate(part: Tensor, chunk: slice) -> tuple[Tensor, ...]:
+        mask = coalitions[chunk] if len(coalitions) > 1 else coalitions
+        return (network.values(part, mask.to(part.device) & ~part.isnan()[:, None]),)
+
+    (result,) = _in_chunks(network, cells, coalitions.shape[1], evaluate)
+    return result.double()

@@ -1,0 +1,152 @@
+"""An order in, what each feature adds along it out: the paper's marginal contribution module.
+
+Two of them behind one interface (sizes: B rows, N features, K outputs):
+
+- ``cell_vectors(cells, present) → [B, N, D]``: what the module knows of each cell, once per row;
+- ``contributions(vectors, present, orders) → Δ [B, N, K]``: what the k-th feature of the order adds
+  to the base value and everything before it; exactly zero for absent features, which stand last.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from sasanet.tokens import Tokens
+
+
+def feed_forward(
+    sizes: Sequence[int], activation: nn.Module, dropout: float, *, activate_first: bool = False
+) -> nn.Sequential:
+    """Return linear layers of the given sizes with activations (and dropout) in between."""
+    layers: list[nn.Module] = []
+    for depth, (fan_in, fan_out) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+        if depth or activate_first:
+            layers += [activation, nn.Dropout(dropout)]
+        layers.append(nn.Linear(fan_in, fan_out))
+    return nn.Sequential(*layers)
+
+
+class SetMarginal(nn.Module):
+    """A value network that is a set function: v(S) = cap·tanh((ρ(b + Σ_{i∈S} ψ_i) − ρ(b)) / cap).
+
+    ψ_i is the vector of cell i and ρ an MLP, so the value cannot depend on the order: the condition
+    of Theorem 3.4 is true by construction. v(∅) = 0 exactly (the base value is added outside).
+    The cap keeps a claim from being stronger than the rows support (log n for probabilities).
+    """
+
+    # NOTE[DIFF]: the paper has only the sequence module, whose output depends on the order. A set
+    # function trains on a few coalitions per row instead of N prefixes and is as expressive.
+
+    def __init__(
+        self,
+        tokens: Tokens,
+        sizes: Sequence[int],
+        activation: nn.Module,
+        dropout: float,
+        cap: float,
+    ) -> None:
+        super().__init__()
+        self.tokens = tokens
+        self.cap = cap
+        self.bias = nn.Parameter(0.1 * torch.randn(sizes[0]))
+        self.rho = feed_forward(sizes, activation, dropout, activate_first=True)
+
+    def value_of_sums(self, sums: Tensor) -> Tensor:
+        """Return v of summed cell vectors: [..., D] → [..., K]."""
+        raw = self.rho(sums + self.bias) - self.rho(self.bias)
+        return self.cap * torch.tanh(raw / self.cap) if math.isfinite(self.cap) else raw
+
+    def values(self, cells: Tensor, coalitions: Tensor) -> Tensor:
+        """Return v(S) − φ0 for every coalition: [B, N], [B, M, N] → [B, M, K]."""
+        return self.value_of_sums(self.tokens.coalition_sums(cells, coalitions))
+
+    def values_with_complement(self, cells: Tensor, present: Tensor, kept: Tensor) -> Tensor:
+        """Return v of the complete row, of a coalition in it, and of the rest: [B, 3, K].
+
+        Sums are linear, so the complement costs no look-ups of its own.
+        """
+        sums = self.tokens.coalition_sums(cells, torch.stack([present, kept], 1))
+        return self.value_of_sums(torch.cat([sums, sums[:, :1] - sums[:, 1:]], 1))
+
+    def cell_vectors(self, cells: Tensor, present: Tensor) -> Tensor:
+        """Return ψ of every cell, zero where absent: [B, N, D]."""
+        return self.tokens(cells) * present[..., None]
+
+    def contributions(self, vectors: Tensor, present: Tensor, orders: Tensor) -> Tensor:
+        """Return Δ along each order: the difference of v between neighbouring prefixes."""
+        del present  # absent features are zero vectors at the end: their Δ is exactly zero
+        index = orders[..., None].expand(-1, -1, vectors.shape[2])
+        value = self.value_of_sums(torch.gather(vectors, 1, index).cumsum(1))
+        return torch.cat([value[:, :1], value.diff(dim=1)], 1)
+
+    def ends(self, vectors: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the exact ends of every feature's position profile and the value of the row.
+
+        Coming first a feature adds v({i}) − v(∅), coming last v(S) − v(S∖i): 2N evaluations of ρ.
+
+        Shape: vectors [B, N, D] → ends [B, N, 2, K], value [B, K].
+        """
+        total = vectors.sum(1, keepdim=True)
+        first = self.value_of_sums(vectors)
+        whole = self.value_of_sums(total)
+        last = whole - self.value_of_sums(total - vectors)
+        return torch.stack([first, last], 2), whole[:, 0]
+
+
+class SequenceMarginal(nn.Module):
+    """The paper's module: strictly causal multi-head attention along the order.
+
+    Position k is asked with its own token and answered by O_1..O_{k−1} only: the keys are shifted
+    right by one learned start token, so one causal pass gives all N contributions.
+    """
+
+    def __init__(
+        self,
+        tokens: Tokens,
+        width: int,
+        n_features: int,
+        heads: int,
+        head_width: int,
+        layers: Sequence[int],
+        n_outputs: int,
+        activation: nn.Module,
+        dropout: float,
+    ) -> None:  # one argument per number of the paper's Appendix H
+        super().__init__()
+        self.tokens = tokens
+        self.heads = heads
+        self.start = nn.Parameter(torch.randn(1, 1, width))
+        self.places = nn.Parameter(0.1 * torch.randn(n_features + 1, width))
+        self.query = nn.Linear(width, heads * head_width)
+        self.key_value = nn.Linear(width, 2 * heads * head_width)
+        self.head = feed_forward(
+            [width + heads * head_width, *layers, n_outputs], activation, dropout
+        )
+
+    def cell_vectors(self, cells: Tensor, present: Tensor) -> Tensor:
+        """Return the token of every cell: [B, N, D]."""
+        del present  # causal attention never looks at what stands behind
+        return self.tokens(cells)
+
+    def contributions(self, vectors: Tensor, present: Tensor, orders: Tensor) -> Tensor:
+        """Return Δ(x_{O_k}, x_{O_{1:k−1}}) along each order, Section 3.1."""
+        index = orders[..., None].expand(-1, -1, vectors.shape[2])
+        tokens = torch.gather(vectors, 1, index)
+        # Query k carries place k; key k is the token of place k − 1, key 0 the start.
+        queries = self.query(tokens + self.places[1:])
+        prefix = torch.cat([self.start.expand(len(tokens), -1, -1), tokens[:, :-1]], 1)
+        keys, values = self.key_value(prefix + self.places[:-1]).chunk(2, dim=-1)
+        split = [
+            part.unflatten(2, (self.heads, -1)).transpose(1, 2) for part in (queries, keys, values)
+        ]
+        seen = F.scaled_dot_product_attention(split[0], split[1], split[2], is_causal=True)
+        delta = self.head(torch.cat([tokens, seen.transpose(1, 2).flatten(2)], 2))
+        return delta * torch.gather(present, 1, orders)[..., None]
+
+
+MarginalModule = SetMarginal | SequenceMarginal

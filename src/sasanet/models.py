@@ -1,0 +1,124 @@
+"""The two estimators users hold: a classifier and a regressor, each its own explanation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from sasanet.estimator import Floats, SelfExplainingModel
+from sasanet.targets import Target, read_classes, read_quantities
+
+_PARAMETERS = """
+    Parameters
+    ----------
+    network : str or Architecture, default="set"
+        The network's shape: ``"set"``, the paper's ``"sequence"``, one of the paper's presets
+        (``"paper-income"``, ``"paper-higgs"``, ``"paper-fraud"``, ``"paper-insurance"``), or an
+        :class:`~sasanet.Architecture` of your own.
+    learning_rate : float, default=2e-3
+        Peak learning rate: a short warm-up, then half a cosine down to zero.
+    weight_decay : float, default=1e-2
+        Decay of the feed-forward matrices.
+    dropout : float, default=0.1
+        Dropout inside the marginal module.
+    batch_size, max_epochs, attribution_steps : int or "auto", default="auto"
+        Chosen by the number of rows; the rule is in :mod:`sasanet.recipe`.
+    patience : int, default=8
+        Epochs without a better validation loss before training stops; the best weights are kept.
+    validation_fraction : float, default=0.1
+        Share of the rows that decide when to stop; 0 trains to the end on all rows.
+    time_limit : float, default=inf
+        Seconds; the learning rate reaches zero in time.
+    categorical : sequence of str or int, default=()
+        Number columns that are codes, to be read as categories.
+    device : str, default="auto"
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+    random_state : int, RandomState or None, default=None
+        One seed gives equal weights on CPU.
+    verbose : bool, default=False
+        Show a progress bar.
+"""
+
+
+class SASANetClassifier(ClassifierMixin, SelfExplainingModel):
+    __doc__ = f"""A classifier that is its own explanation, on the log-odds scale.
+{_PARAMETERS}
+    Attributes
+    ----------
+    classes_ : ndarray (C,)
+    base_value_ : ndarray (1,) or (C,)
+        φ0: the log-odds (binary) or log priors (multiclass) of the training labels.
+    history_ : list of dict
+        One record per epoch.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from sasanet.datasets import load_penguins
+    >>> X, y = load_penguins()
+    >>> model = SASANetClassifier(random_state=0, max_epochs=5, attribution_steps=50).fit(X, y)
+    >>> model.predict_proba(X).shape
+    (344, 3)
+    >>> model.explain(X).values.shape
+    (344, 7, 3)
+    """
+
+    def _read_target(self, y: Any, weights: Floats) -> Target:
+        return read_classes(y, weights)
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The class labels in order."""
+        return np.array(self.target_.labels)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return raw predictions: the log-odds (n,), or one number per class (n, C)."""
+        raw = self._raw(X)
+        return raw[:, 0] if raw.shape[1] == 1 else raw
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of every class, (n, C); cells of X may be missing."""
+        raw = self._raw(X)
+        if raw.shape[1] == 1:
+            raw = np.hstack([np.zeros_like(raw), raw])  # log-odds are a softmax against 0
+        shares = np.exp(raw - raw.max(axis=1, keepdims=True))
+        return shares / shares.sum(axis=1, keepdims=True)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class of every row."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+class SASANetRegressor(RegressorMixin, SelfExplainingModel):
+    __doc__ = f"""A regressor that is its own explanation, in the target's own units.
+{_PARAMETERS}
+    Attributes
+    ----------
+    base_value_ : ndarray (1,)
+        φ0: the mean of the training target.
+    history_ : list of dict
+        One record per epoch.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from sasanet.datasets import load_penguins
+    >>> X, _ = load_penguins()
+    >>> known = X["body_mass_g"].notna()
+    >>> X, y = X[known].drop(columns="body_mass_g"), X.loc[known, "body_mass_g"]
+    >>> model = SASANetRegressor(random_state=0, max_epochs=5, attribution_steps=50).fit(X, y)
+    >>> model.explain(X).units
+    'target'
+    """
+
+    def _read_target(self, y: Any, weights: Floats) -> Target:
+        return read_quantities(y, weights)
+
+    def predict(self, X: Any) -> Floats:
+        """Return the predicted number of every row, (n,); cells of X may be missing."""
+        return self._raw(X)[:, 0]

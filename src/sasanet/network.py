@@ -1,0 +1,185 @@
+"""Cells in, base value and one attribution per feature out: the whole model.
+
+    cells ─┬─► marginal module (along an order)  ─► Δ        trained on labels
+           └─► Shapley module  (order-free)      ─► profile  distilled from Δ ─mean─► φ
+
+    f(x_S) = φ0 + Σ_{i∈S} φ(x_S)_i ,    v(S) = f(x_S)                (Definition 2.2)
+
+Sizes: B rows, N features, K outputs, M coalitions, R profile points. Every output here is relative
+to the base value and, for regression, in standard deviations of the target; the estimator scales.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from sasanet.architecture import Architecture
+from sasanet.attribution import AttentionAttribution, AttributionModule, ContextAttribution
+from sasanet.coalitions import add_up, position_weights
+from sasanet.marginal import MarginalModule, SequenceMarginal, SetMarginal
+from sasanet.tokens import Tokens, make_tokens
+
+_ACTIVATIONS = {"relu": nn.ReLU, "leaky_relu": nn.LeakyReLU, "gelu": nn.GELU}
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the network must know of the table: places per column, and which are numbers."""
+
+    places: tuple[int, ...]
+    is_number: tuple[bool, ...]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+class SASANet(nn.Module):
+    """Tokens → marginal module → Shapley module.
+
+    Parameters
+    ----------
+    columns : Columns
+        The encoded table's columns.
+    n_outputs : int
+        1 for binary and regression, C for multiclass.
+    architecture : Architecture
+        Which modules, and their sizes.
+    cap : float
+        Bound of the set module's output (infinite: none).
+    dropout : float
+        Dropout inside the marginal module.
+    """
+
+    def __init__(
+        self,
+        columns: Columns,
+        n_outputs: int,
+        architecture: Architecture,
+        cap: float,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.columns, self.n_outputs, self.architecture = columns, n_outputs, architecture
+        self.points = architecture.positions or len(columns)
+        self.marginal: MarginalModule = self._make_marginal(cap, dropout)
+        self.attribution: AttributionModule | None = self._make_attribution()
+
+    def _tokens(self, width: int) -> Tokens:
+        arch = self.architecture
+        layers = arch.number_layers if arch.numbers == "mlp" else None
+        activation = _ACTIVATIONS[arch.activation]()
+        return make_tokens(self.columns.places, self.columns.is_number, width, layers, activation)
+
+    def _make_marginal(self, cap: float, dropout: float) -> MarginalModule:
+        arch, activation = self.architecture, _ACTIVATIONS[self.architecture.activation]()
+        tokens = self._tokens(arch.width)
+        if arch.marginal == "set":
+            sizes = [arch.width, *arch.marginal_layers, self.n_outputs]
+            return SetMarginal(tokens, sizes, activation, dropout, cap)
+        return SequenceMarginal(
+            tokens,
+            arch.width,
+            len(self.columns),
+            arch.marginal_heads,
+            arch.marginal_head_width,
+            arch.marginal_layers,
+            self.n_outputs,
+            activation,
+            dropout,
+        )
+
+    def _make_attribution(self) -> AttributionModule | None:
+        arch, n_features = self.architecture, len(self.columns)
+        if arch.attribution == "none":  # the ablation SASANet-d
+            return None
+        if arch.attribution == "context":
+            return ContextAttribution(
+                self._tokens(arch.attribution_layers[0]),
+                self._tokens(arch.attribution_width),
+                n_features,
+                self.n_outputs,
+                self.points,
+                arch.attribution_layers,
+                arch.attribution_width,
+            )
+        shared = self.marginal.tokens if arch.shared_tokens else None
+        return AttentionAttribution(
+            shared or self._tokens(arch.attribution_width),
+            arch.attribution_width,
+            n_features,
+            arch.attribution_heads,
+            arch.attribution_head_width,
+            arch.attribution_layers,
+            self.n_outputs,
+            self.points,
+            _ACTIVATIONS[arch.activation](),
+        )
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the marginal module is a set function."""
+        return isinstance(self.marginal, SetMarginal)
+
+    def profiles(
+        self, cells: Tensor, present: Tensor, vectors: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Return position profiles that add up, and the output they add up to.
+
+        With the set module the output is v(S) and every profile is shifted so that Σφ = v(S)
+        (additive normalisation); with the sequence module the output *is* Σφ (Eq. 1).
+
+        Shape: cells, present [B, N], vectors [B, N, D] (the marginal module's, where at hand)
+        → profiles [B, N, R, K], output [B, K].
+        """
+        assert self.attribution is not None
+        sizes = present.sum(1)
+        mean = position_weights(sizes, len(self.columns), self.points).sum(1)
+        mean = mean / sizes[:, None].clamp_min(1)  # [B, R], Lemma 3.9
+        if isinstance(self.marginal, SetMarginal):
+            with torch.no_grad():  # the targets' side: distillation never moves the marginal module
+                vectors = self.marginal.cell_vectors(cells, present) if vectors is None else vectors
+                ends, output = self.marginal.ends(vectors)
+            profile = self.attribution(cells, present, ends)
+            attributions = torch.einsum("bnrk,br->bnk", profile, mean)
+            shift = add_up(attributions, output, present) - attributions
+            return (profile + shift[:, :, None]) * present[..., None, None], output
+        profile = self.attribution(cells, present, None) * present[..., None, None]
+        return profile, torch.einsum("bnrk,br->bk", profile, mean)
+
+    def attribute(self, cells: Tensor, present: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the attributions and the output they add up to, in one pass.
+
+        Shape: cells, present [B, N] → φ [B, N, K], output [B, K]; φ is 0 where absent.
+        """
+        profile, output = self.profiles(cells, present)
+        sizes = present.sum(1)
+        mean = position_weights(sizes, len(self.columns), self.points).sum(1)
+        attributions = torch.einsum("bnrk,br->bnk", profile, mean / sizes[:, None].clamp_min(1))
+        return add_up(attributions, output, present), output
+
+    def values(self, cells: Tensor, coalitions: Tensor) -> Tensor:
+        """Return the model's output for every coalition, relative to the base value.
+
+        Shape: cells [B, N], coalitions [B, M, N] bool (absent cells already out) → [B, M, K].
+        """
+        if isinstance(self.marginal, SetMarginal):
+            # ρ(b) − ρ(b) is zero only up to rounding: of nothing the value is exactly φ0.
+            return self.marginal.values(cells, coalitions) * coalitions.any(2, keepdim=True)
+        flat = coalitions.flatten(0, 1)
+        cells = cells.repeat_interleave(coalitions.shape[1], 0)
+        if self.attribution is not None:
+            return self.attribute(cells, flat)[1].unflatten(0, coalitions.shape[:2])
+        # SASANet-d predicts with f_c, which depends on the order: columns as they stand.
+        orders = torch.argsort((~flat).to(torch.uint8), dim=1, stable=True)
+        vectors = self.marginal.cell_vectors(cells, flat)
+        total = self.marginal.contributions(vectors, flat, orders).sum(1)
+        return total.unflatten(0, coalitions.shape[:2])
+
+    def parts(self, names: Sequence[str]) -> list[nn.Parameter]:
+        """Return the parameters of the named modules, each once."""
+        found = [p for name in names for p in getattr(self, name).parameters()]
+        return list(dict.fromkeys(found))

@@ -1,0 +1,109 @@
+"""Constructor parameters and the number of rows in, a complete training recipe out.
+
+Everything "auto" becomes a number here, by rules of the number of rows alone, so that 300 rows
+do not overfit and 300,000 do not underfit:
+
+========================  ========================================================================
+batch_size                rows / 40 rounded down to a power of two, between 64 and 512
+max_epochs                600,000 / rows, between 8 and 40
+attribution_steps         batches of 128; 20 per row in total, between 60,000 and 250,000 rows
+========================  ========================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from sasanet.architecture import Architecture, named
+from sasanet.errors import InvalidInputError
+from sasanet.training import Phase
+
+_ATTRIBUTION_BATCH = 128  # many small steps: what limits distillation is the noise of its targets
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Every number of one fit."""
+
+    architecture: Architecture
+    learning_rate: float
+    weight_decay: float
+    dropout: float
+    batch_size: int
+    epochs: int
+    patience: int
+    attribution_steps: int
+    validation_fraction: float
+    time_limit: float
+    verbose: bool
+
+
+def resolve(parameters: dict[str, Any], n_rows: int) -> Recipe:
+    """Check an estimator's parameters and replace every "auto"."""
+    batch = 2 ** math.floor(math.log2(max(1.0, n_rows / 40)))
+    draws = min(max(20 * n_rows, 60_000), 250_000)
+    return Recipe(
+        architecture=named(parameters["network"]),
+        learning_rate=_real(parameters, "learning_rate", above=0),
+        weight_decay=_real(parameters, "weight_decay"),
+        dropout=_real(parameters, "dropout", below=1),
+        batch_size=_count(parameters, "batch_size", min(max(64, batch), 512)),
+        epochs=_count(parameters, "max_epochs", min(max(8, round(600_000 / n_rows)), 40)),
+        patience=_count(parameters, "patience"),
+        attribution_steps=_count(
+            parameters, "attribution_steps", math.ceil(draws / _ATTRIBUTION_BATCH), least=0
+        ),
+        validation_fraction=_real(parameters, "validation_fraction", below=1),
+        time_limit=_real(parameters, "time_limit", above=0),
+        verbose=bool(parameters["verbose"]),
+    )
+
+
+def make_phases(recipe: Recipe, n_rows: int) -> tuple[Phase, ...]:
+    """Return what is trained, in turn: prediction first, then its attributions."""
+    arch = recipe.architecture
+    steps = recipe.epochs * math.ceil(n_rows / recipe.batch_size)
+    explains = arch.attribution != "none"
+    if arch.marginal == "set":
+        phases = [Phase("value", ("marginal",), steps, recipe.batch_size, recipe.learning_rate)]
+    else:
+        parts = ("marginal", "attribution") if explains else ("marginal",)
+        phases = [Phase("joint", parts, steps, recipe.batch_size, recipe.learning_rate)]
+    if explains and recipe.attribution_steps:
+        parts = ("attribution",)
+        phases.append(
+            Phase(
+                "attribution",
+                parts,
+                recipe.attribution_steps,
+                _ATTRIBUTION_BATCH,
+                recipe.learning_rate,
+            )
+        )
+    return tuple(phases)
+
+
+def _real(
+    parameters: dict[str, Any], name: str, above: float | None = None, below: float = math.inf
+) -> float:
+    value = parameters[name]
+    low = value > above if above is not None else value >= 0
+    if not (low and (value < below or below == math.inf)):
+        floor = f"above {above}" if above is not None else "at least 0"
+        ceiling = f" and below {below}" if below < math.inf else ""
+        raise InvalidInputError(f"{name} must be {floor}{ceiling}, however: {value!r}")
+    return float(value)
+
+
+def _count(parameters: dict[str, Any], name: str, auto: int | None = None, least: int = 1) -> int:
+    value = parameters[name]
+    if auto is not None and value == "auto":
+        return auto
+    if isinstance(value, bool | str) or int(value) != value or value < least:
+        choice = "'auto' or " if auto is not None else ""
+        raise InvalidInputError(
+            f"{name} must be {choice}a whole number of at least {least}, however: {value!r}"
+        )
+    return int(value)

@@ -1,0 +1,164 @@
+"""Cells in, one vector per cell out: ``cells [B, N] → tokens [B, N, D]``.
+
+A cell is one number (see :mod:`sasanet.encoder`): the index of a category's level, or the place
+of a number on its column's ruler of knots. Either way its vector lies between two rows of one
+table, so a number costs two look-ups and a category one, and the sum over a coalition is a single
+weighted ``embedding_bag``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class TableTokens(nn.Module):
+    """One table row per level and per knot; numbers interpolate between neighbouring knots.
+
+    The rows of a number column are not free parameters: row k is a straight line in k plus the
+    running sum of k learned steps. The function of a number is then smooth from the start, and one
+    step moves every knot behind it, so 64 knots learn from all rows and not each from its own few.
+
+    Shape: cells [B, N] → [B, N, width].
+    """
+
+    def __init__(
+        self, places: Sequence[int], is_number: Sequence[bool], width: int, scale: float
+    ) -> None:
+        super().__init__()
+        number = torch.tensor(is_number, dtype=torch.bool)
+        ladder = max([count for count, flag in zip(places, is_number, strict=True) if flag] or [0])
+        n_numbers = int(number.sum())
+        offsets, end = [], n_numbers * ladder
+        for count, flag in zip(places, is_number, strict=True):
+            offsets.append(
+                len([o for o in offsets if o < n_numbers * ladder]) * ladder if flag else end
+            )
+            end += 0 if flag else count
+        self.register_buffer("offsets", torch.tensor(offsets), persistent=False)
+        self.register_buffer("numbers", number.nonzero()[:, 0], persistent=False)
+        # Knots are equally spaced from -√3 to √3: unit variance, as the place of a quantile is uniform.
+        lines = torch.zeros(n_numbers, ladder, 1)
+        for row, column in enumerate(self.numbers.tolist()):
+            count = places[column]
+            lines[row, :count, 0] = (
+                torch.linspace(-1, 1, count) * math.sqrt(3) if count > 1 else 1.0
+            )
+        self.register_buffer("lines", lines, persistent=False)
+        self.slopes = nn.Parameter(scale * torch.randn(n_numbers, 1, width))
+        self.steps = nn.Parameter(torch.zeros(n_numbers, ladder, width))
+        self.levels = nn.Parameter(scale * torch.randn(end - n_numbers * ladder, width))
+        with torch.no_grad():  # a level never seen starts as, and stays, no information
+            reserved = [o for o, flag in zip(offsets, is_number, strict=True) if not flag]
+            self.levels[torch.tensor(reserved, dtype=torch.long) - n_numbers * ladder] = 0.0
+
+    def rows(self) -> Tensor:
+        """Return the whole table, [number places + category places, width]."""
+        numbers = self.lines * self.slopes + torch.cumsum(self.steps, 1)
+        return torch.cat([numbers.flatten(0, 1), self.levels])
+
+    def _places(self, cells: Tensor) -> tuple[Tensor, Tensor]:
+        """Split cells into table row and the fraction of the way to the next: two [B, N]."""
+        place = cells.nan_to_num().floor()
+        return place.long() + self.offsets, cells.nan_to_num() - place
+
+    def forward(self, cells: Tensor) -> Tensor:
+        """Return the vector of every cell (absent cells: that of place 0, to be masked)."""
+        table = self.rows()
+        low, fraction = self._places(cells)
+        tokens = F.embedding(low, table)
+        if len(self.numbers) == 0:
+            return tokens
+        # Only numbers have a next knot; at the last knot the fraction is 0 and any row will do.
+        high = F.embedding((low[:, self.numbers] + 1).clamp_max(len(table) - 1), table)
+        step = (high - tokens[:, self.numbers]) * fraction[:, self.numbers, None]
+        return tokens.index_add(1, self.numbers, step)
+
+    def coalition_sums(self, cells: Tensor, coalitions: Tensor) -> Tensor:
+        """Return Σ_{i∈S} token_i for every coalition without building the tokens.
+
+        Shape: cells [B, N], coalitions [B, M, N] → [B, M, width].
+        """
+        table = self.rows()
+        low, fraction = self._places(cells)
+        high = (low[:, self.numbers] + 1).clamp_max(len(table) - 1)
+        index = torch.cat([low, high], 1)[:, None].expand(-1, coalitions.shape[1], -1)
+        weight = coalitions.to(table.dtype)
+        there = weight[..., self.numbers] * fraction[:, None, self.numbers]
+        weight = torch.cat([weight * (1 - fraction)[:, None], there], 2)
+        sums = F.embedding_bag(
+            index.flatten(0, 1), table, mode="sum", per_sample_weights=weight.flatten(0, 1)
+        )
+        return sums.unflatten(0, coalitions.shape[:2])
+
+
+class MLPTokens(nn.Module):
+    """The paper's tokens: an embedding per level, a single-input MLP per number column.
+
+    The MLPs of all columns run as one batched matrix product, never in a loop over columns.
+
+    Shape: cells [B, N] (numbers standardised) → [B, N, width].
+    """
+
+    def __init__(
+        self,
+        places: Sequence[int],
+        is_number: Sequence[bool],
+        width: int,
+        hidden: Sequence[int],
+        activation: nn.Module,
+    ) -> None:
+        super().__init__()
+        number = torch.tensor(is_number, dtype=torch.bool)
+        self.register_buffer("numbers", number.nonzero()[:, 0], persistent=False)
+        self.register_buffer("categories", (~number).nonzero()[:, 0], persistent=False)
+        counts = [0] + [c for c, flag in zip(places, is_number, strict=True) if not flag]
+        starts = torch.tensor(counts).cumsum(0)
+        self.register_buffer("starts", starts[:-1], persistent=False)
+        self.levels = nn.Parameter(torch.randn(int(starts[-1]), width))
+        with torch.no_grad():
+            self.levels[starts[:-1]] = 0.0
+        sizes = [1, *hidden, width]
+        self.weights, self.biases = nn.ParameterList(), nn.ParameterList()
+        for fan_in, fan_out in zip(sizes[:-1], sizes[1:], strict=True):
+            scale = math.sqrt(2 / fan_in)
+            self.weights.append(scale * torch.randn(len(self.numbers), fan_in, fan_out))
+            self.biases.append(0.1 * torch.randn(len(self.numbers), 1, fan_out))
+        self.activation = activation
+
+    def forward(self, cells: Tensor) -> Tensor:
+        """Return the vector of every cell (absent cells: that of 0, to be masked)."""
+        cells = cells.nan_to_num()
+        hidden = cells[:, self.numbers].T[..., None]  # [numbers, B, 1]
+        for depth, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            hidden = torch.baddbmm(bias, self.activation(hidden) if depth else hidden, weight)
+        tokens = cells.new_empty(*cells.shape, self.levels.shape[1])
+        tokens[:, self.numbers] = hidden.transpose(0, 1)
+        tokens[:, self.categories] = F.embedding(
+            cells[:, self.categories].long() + self.starts, self.levels
+        )
+        return tokens
+
+    def coalition_sums(self, cells: Tensor, coalitions: Tensor) -> Tensor:
+        """Return Σ_{i∈S} token_i: cells [B, N], coalitions [B, M, N] → [B, M, width]."""
+        return coalitions.to(cells.dtype) @ self(cells)
+
+
+Tokens = TableTokens | MLPTokens
+
+
+def make_tokens(
+    places: Sequence[int],
+    is_number: Sequence[bool],
+    width: int,
+    number_layers: Sequence[int] | None,
+    activation: nn.Module,
+) -> Tokens:
+    """Build cell vectors: tables, or the paper's MLPs where ``number_layers`` is given."""
+    if number_layers is not None:
+        return MLPTokens(places, is_number, width, number_layers, activation)
+    return TableTokens(places, is_number, width, scale=1 / math.sqrt(len(places)))

@@ -1,0 +1,321 @@
+"""Encoded rows in, a trained network and its history out: the one training loop.
+
+A fit is a list of phases, each a straight line: batch, forward, loss, backward, clip, step, log.
+
+- ``value``: the set module learns v(S) from labels on the complete row and a coalition with its
+  complement.
+- ``joint``: the paper's loss for the sequence module, λ_v·L_v + λ_s·L_s along one random order.
+- ``attribution``: everything else stands still and the Shapley module distils it, an order and its
+  reverse per row, learning rate down to zero (the polishing phase).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from tqdm.auto import tqdm
+
+from sasanet.coalitions import (
+    by_feature,
+    position_weights,
+    positions,
+    random_coalitions,
+    random_orders,
+    random_prefixes,
+    reverse_orders,
+)
+from sasanet.heap import steady_heap
+from sasanet.losses import distillation_loss, prediction_losses, value_loss, weighted_mean
+from sasanet.marginal import SetMarginal
+from sasanet.network import SASANet
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Encoded rows on one device: cells [n, N] (NaN absent), targets [n], weights [n]."""
+
+    cells: Tensor
+    targets: Tensor
+    weights: Tensor
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def __getitem__(self, index: Tensor | slice) -> Rows:
+        return Rows(self.cells[index], self.targets[index], self.weights[index])
+
+    @property
+    def present(self) -> Tensor:
+        """Which cells are there: [n, N] bool."""
+        return ~self.cells.isnan()
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One stretch of training: which modules learn, from which loss, for how long."""
+
+    name: str
+    parts: tuple[str, ...]
+    steps: int
+    batch_size: int
+    learning_rate: float
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """Everything the loop needs beside the network and the rows."""
+
+    task: str
+    base: Tensor  # φ0, [K]
+    phases: tuple[Phase, ...]
+    full_share: float
+    weight_decay: float
+    patience: int
+    time_limit: float
+    verbose: bool
+    clip: float = 1.0
+    warm_up: int = 100
+
+
+@dataclass
+class History:
+    """What happened, as plain data: one dict per epoch."""
+
+    epochs: list[dict[str, Any]] = field(default_factory=list)
+    interrupted: bool = False
+
+
+# --- the losses of one batch -----------------------------------------------------------------
+
+
+def value_step(
+    network: SASANet, rows: Rows, config: TrainingConfig, generator: torch.Generator
+) -> Tensor:
+    """Return L_v of the set module: the complete row, a random coalition and its complement."""
+    assert isinstance(network.marginal, SetMarginal)
+    present = rows.present
+    kept = random_coalitions(present, generator)
+    outputs = network.marginal.values_with_complement(rows.cells, present, kept)
+    losses = prediction_losses(outputs + config.base, rows.targets, config.task)
+    return value_loss(losses, rows.weights, config.full_share)
+
+
+def joint_step(
+    network: SASANet, rows: Rows, config: TrainingConfig, generator: torch.Generator
+) -> Tensor:
+    """Return the paper's combined loss ("Network Implementation") along one order per row."""
+    arch, present = network.architecture, rows.present
+    orders = random_orders(present, generator)
+    vectors = network.marginal.cell_vectors(rows.cells, present)
+    deltas = network.marginal.contributions(vectors, present, orders)
+    prefixes = deltas.cumsum(1) + config.base
+    losses = prediction_losses(prefixes, rows.targets, config.task)
+    losses = torch.cat([losses[:, -1:], losses], 1)  # absent features add 0: the last is complete
+    loss = arch.value_weight * value_loss(losses, rows.weights, config.full_share)
+    if network.attribution is None or arch.attribution_weight == 0:
+        return loss
+    kept = random_prefixes(present, orders, generator)
+    profiles, _ = network.profiles(rows.cells, kept)
+    return loss + arch.attribution_weight * _distil(profiles, rows, kept, [(orders, deltas)])
+
+
+def attribution_step(
+    network: SASANet, rows: Rows, config: TrainingConfig, generator: torch.Generator
+) -> Tensor:
+    """Return L_s on a random prefix coalition, for an order and its reverse."""
+    del config
+    present = rows.present
+    orders = random_orders(present, generator)
+    kept = random_prefixes(present, orders, generator)
+    pair = [orders, reverse_orders(orders, kept.sum(1))]
+    with torch.no_grad():
+        vectors = network.marginal.cell_vectors(rows.cells, kept)
+        targets = [network.marginal.contributions(vectors, kept, order) for order in pair]
+    profiles, _ = network.profiles(rows.cells, kept, vectors)
+    return _distil(profiles, rows, kept, list(zip(pair, targets, strict=True)))
+
+
+def _distil(
+    profiles: Tensor, rows: Rows, kept: Tensor, targets: list[tuple[Tensor, Tensor]]
+) -> Tensor:
+    """Return L_s of one set of profiles against Δ along each order, as a mean."""
+    weights = position_weights(kept.sum(1), kept.shape[1], profiles.shape[2])  # [B, N, R]
+    losses = []
+    for orders, deltas in targets:
+        at = torch.gather(weights, 1, positions(orders)[..., None].expand_as(weights))
+        delta = by_feature(deltas.detach(), orders)
+        losses.append(distillation_loss(profiles, at, delta, kept, rows.weights))
+    return torch.stack(losses).mean()
+
+
+Step = Callable[[SASANet, Rows, TrainingConfig, torch.Generator], Tensor]
+STEPS: dict[str, Step] = {
+    "value": value_step,
+    "joint": joint_step,
+    "attribution": attribution_step,
+}
+
+
+# --- the loop --------------------------------------------------------------------------------
+
+
+def train(
+    network: SASANet,
+    rows: Rows,
+    validation: Rows | None,
+    config: TrainingConfig,
+    generator: torch.Generator,
+) -> History:
+    """Run every phase; on Ctrl-C keep the best state so far and say so in the history."""
+    history = History()
+    with steady_heap():
+        for phase in config.phases:
+            deadline = time.monotonic() + config.time_limit * _share(phase, config)
+            try:
+                _run_phase(network, rows, validation, config, phase, generator, history, deadline)
+            except KeyboardInterrupt:
+                history.interrupted = True
+                break
+    network.eval()
+    return history
+
+
+def _share(phase: Phase, config: TrainingConfig) -> float:
+    """Split a time limit over the phases: two thirds for prediction, one for attribution."""
+    return 1.0 if len(config.phases) == 1 else (1 / 3 if phase.name == "attribution" else 2 / 3)
+
+
+def _run_phase(  # noqa: PLR0913 - the loop is one visible straight line
+    network: SASANet,
+    rows: Rows,
+    validation: Rows | None,
+    config: TrainingConfig,
+    phase: Phase,
+    generator: torch.Generator,
+    history: History,
+    deadline: float,
+) -> None:
+    network.requires_grad_(False)
+    learned = network.parts(phase.parts)
+    for parameter in learned:
+        parameter.requires_grad_(True)
+    optimizer = _make_optimizer(network, learned, phase, config)
+    clock = _Clock(phase, config.warm_up, deadline)
+    # The attribution phase has no early stopping: its targets are noisy, its rate anneals to zero.
+    judged = validation if phase.name != "attribution" else None
+    best = _Best(network, config.patience)
+    bar = tqdm(total=phase.steps, desc=phase.name, disable=not config.verbose)
+    try:
+        while not (clock.over() or best.patience_is_over()):
+            network.eval()  # modules that stand still must not drop units
+            for part in phase.parts:
+                network.get_submodule(part).train()
+            losses = []
+            for batch in _batches(rows, phase.batch_size, generator):
+                for group in optimizer.param_groups:
+                    group["lr"] = clock.next_rate()
+                loss = STEPS[phase.name](network, batch, config, generator)
+                optimizer.zero_grad()
+                loss.backward()
+                nn.utils.clip_grad_norm_(learned, config.clip)
+                optimizer.step()
+                losses.append(loss.item())
+                bar.update()
+                if clock.over():
+                    break
+            network.eval()
+            record = {"phase": phase.name, "train_loss": sum(losses) / len(losses)}
+            if judged is not None:
+                record["validation_loss"] = validation_loss(network, judged, config)
+                best.see(record["validation_loss"])
+            record |= {"steps": clock.step, "seconds": clock.seconds()}
+            history.epochs.append(record)
+            bar.set_postfix(loss=f"{record.get('validation_loss', record['train_loss']):.4g}")
+    finally:
+        bar.close()
+        best.restore()
+        network.requires_grad_(True)
+
+
+def _batches(rows: Rows, size: int, generator: torch.Generator) -> Iterator[Rows]:
+    """Yield the rows once, shuffled; a last batch of one row joins no batch norm, so it may stay."""
+    order = torch.randperm(len(rows), generator=generator)
+    for start in range(0, len(rows), size):
+        yield rows[order[start : start + size].to(rows.cells.device)]
+
+
+def _make_optimizer(
+    network: SASANet, learned: list[nn.Parameter], phase: Phase, config: TrainingConfig
+) -> torch.optim.Optimizer:
+    """Return AdamW; only the matrices of feed-forward layers decay, never tables or biases."""
+    matrices = {id(m.weight) for m in network.modules() if isinstance(m, nn.Linear)}
+    decay = config.weight_decay if phase.name != "attribution" else 0.0
+    groups = [
+        {"params": [p for p in learned if id(p) in matrices], "weight_decay": decay},
+        {"params": [p for p in learned if id(p) not in matrices], "weight_decay": 0.0},
+    ]
+    fused = learned[0].device.type in ("cpu", "cuda")
+    return torch.optim.AdamW(groups, lr=phase.learning_rate, betas=(0.9, 0.99), fused=fused)
+
+
+@torch.no_grad()
+def validation_loss(network: SASANet, rows: Rows, config: TrainingConfig) -> float:
+    """Return the prediction loss of complete rows (what is there of them)."""
+    losses = []
+    for start in range(0, len(rows), 4096):
+        part = rows[slice(start, start + 4096)]
+        outputs = network.values(part.cells, part.present[:, None]) + config.base
+        losses.append(prediction_losses(outputs, part.targets, config.task))
+    return weighted_mean(torch.cat(losses), rows.weights).item()
+
+
+class _Best:
+    """Keep a copy of the best weights by validation loss and put them back at the end."""
+
+    def __init__(self, network: SASANet, patience: int) -> None:
+        self.network, self.patience = network, patience
+        self.loss, self.since = math.inf, 0
+        self.state: dict[str, Tensor] | None = None
+
+    def see(self, loss: float) -> None:
+        self.since += 1
+        if loss < self.loss:
+            self.loss, self.since = loss, 0
+            self.state = {k: v.detach().clone() for k, v in self.network.state_dict().items()}
+
+    def patience_is_over(self) -> bool:
+        return self.state is not None and self.since >= self.patience
+
+    def restore(self) -> None:
+        if self.state is not None:
+            self.network.load_state_dict(self.state)
+
+
+class _Clock:
+    """The learning rate: a short warm-up, then half a cosine to zero by steps or by the deadline."""
+
+    def __init__(self, phase: Phase, warm_up: int, deadline: float) -> None:
+        self.peak, self.total = phase.learning_rate, phase.steps
+        self.warm_up = min(warm_up, max(1, self.total // 10))
+        self.start, self.deadline = time.monotonic(), deadline
+        self.step = 0
+
+    def next_rate(self) -> float:
+        done = self.step / self.total
+        if math.isfinite(self.deadline):
+            done = max(done, (time.monotonic() - self.start) / (self.deadline - self.start))
+        self.step += 1
+        cosine = 0.5 * (1 + math.cos(math.pi * min(done, 1.0)))
+        return self.peak * min(1.0, self.step / self.warm_up) * cosine
+
+    def over(self) -> bool:
+        return self.step >= self.total or time.monotonic() > self.deadline
+
+    def seconds(self) -> float:
+        return round(time.monotonic() - self.start, 3)
