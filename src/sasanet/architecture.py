@@ -20,6 +20,21 @@ _CHOICES = {
 
 
 @dataclass(frozen=True)
+class AttentionSizes:
+    """The sizes of one attention module with its feed-forward network (Appendix H)."""
+
+    width: int
+    heads: int
+    head_width: int
+    layers: tuple[int, ...]
+
+    @property
+    def inner(self) -> int:
+        """Width of all heads together."""
+        return self.heads * self.head_width
+
+
+@dataclass(frozen=True)
 class Architecture:
     """The shape of a SASANet.
 
@@ -114,6 +129,23 @@ class Architecture:
                 "shared_tokens=True needs marginal='sequence': the set module's vectors are summed "
                 "and cannot serve the Shapley module"
             )
+
+    @property
+    def marginal_attention(self) -> AttentionSizes:
+        """Sizes of the sequence module."""
+        return AttentionSizes(
+            self.width, self.marginal_heads, self.marginal_head_width, self.marginal_layers
+        )
+
+    @property
+    def attribution_attention(self) -> AttentionSizes:
+        """Sizes of the attention Shapley module."""
+        return AttentionSizes(
+            self.attribution_width,
+            self.attribution_heads,
+            self.attribution_head_width,
+            self.attribution_layers,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as JSON-able data."""

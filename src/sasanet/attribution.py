@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from sasanet.architecture import AttentionSizes
 from sasanet.marginal import feed_forward
 from sasanet.tokens import Tokens
 
@@ -76,29 +77,26 @@ class ContextAttribution(nn.Module):
 class AttentionAttribution(nn.Module):
     """The paper's module: unmasked attention over the *present* tokens, no position embeddings.
 
-    Softmax attention cannot count, so each query is also given an embedding of the coalition's size.
+    Softmax attention cannot count, so each query is also given an embedding of the size of S.
     """
 
     def __init__(
         self,
         tokens: Tokens,
-        width: int,
+        sizes: AttentionSizes,
         n_features: int,
-        heads: int,
-        head_width: int,
-        layers: Sequence[int],
         n_outputs: int,
         points: int,
         activation: nn.Module,
-    ) -> None:  # one argument per number of the paper's Appendix H
+    ) -> None:
         super().__init__()
-        self.tokens = tokens
-        self.heads, self.points, self.n_outputs = heads, points, n_outputs
-        self.size = nn.Embedding(n_features + 1, width)
-        self.query_key_value = nn.Linear(width, 3 * heads * head_width)
+        self.tokens, self.heads = tokens, sizes.heads
+        self.points, self.n_outputs = points, n_outputs
+        self.size = nn.Embedding(n_features + 1, sizes.width)
+        self.query_key_value = nn.Linear(sizes.width, 3 * sizes.inner)
         # The ends enter beside the token; without them (sequence module) their place stays zero.
-        sizes = [width + heads * head_width + 2 * n_outputs, *layers, points * n_outputs]
-        self.head = feed_forward(sizes, activation, 0.0)
+        inputs = sizes.width + sizes.inner + 2 * n_outputs
+        self.head = feed_forward([inputs, *sizes.layers, points * n_outputs], activation, 0.0)
 
     def forward(self, cells: Tensor, present: Tensor, ends: Tensor | None) -> Tensor:
         """Return the position profiles [B, N, R, K]; rows of absent features are to be masked."""

@@ -10,7 +10,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -32,6 +32,9 @@ from sasanet.table import read_table
 from sasanet.targets import Target
 from sasanet.training import Rows, TrainingConfig, train
 
+if TYPE_CHECKING:
+    from sasanet.audit import Audit
+
 Floats = NDArray[np.float64]
 
 
@@ -41,7 +44,7 @@ class SelfExplainingModel(BaseEstimator):
     A subclass says how to read labels (:meth:`_read_target`) and what its predictions are called.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the constructor is where scikit-learn keeps settings
         self,
         network: str | Architecture = "set",
         *,
@@ -267,6 +270,20 @@ class SelfExplainingModel(BaseEstimator):
             )
         shape = {1: (1, 1, d), 2: (n_rows, 1, d), 3: mask.shape}[mask.ndim]
         return torch.from_numpy(np.ascontiguousarray(mask.reshape(shape)))
+
+    def audit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        n_rows: int = 256,
+        n_orders: int = 400,
+        random_state: int = 0,
+    ) -> Audit:
+        """Measure how true the attributions are on given rows: see :func:`sasanet.audit.audit`."""
+        from sasanet.audit import audit  # audit stands above this room
+
+        return audit(self, X, y, n_rows=n_rows, n_orders=n_orders, random_state=random_state)
 
     def save(self, path: str | Path) -> None:
         """Write the model to a directory: safetensors and JSON, no pickle, no training data."""

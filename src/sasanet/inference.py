@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from sasanet.coalitions import add_up
+from sasanet.heap import steady_heap
 from sasanet.network import SASANet
 
 _CELLS_AT_ONCE = 20_480  # about 20 MB of cell vectors: fits the caches, bounds the memory
@@ -26,7 +27,7 @@ def _in_chunks(
     device = next(network.parameters()).device
     size = max(1, _CELLS_AT_ONCE // (cells.shape[1] * per_row))
     parts = []
-    with torch.inference_mode():
+    with torch.inference_mode(), steady_heap():
         for start in range(0, len(cells), size):
             chunk = slice(start, start + size)
             parts.append([part.cpu() for part in function(cells[chunk].to(device), chunk)])

@@ -4,19 +4,25 @@ Two of them behind one interface (sizes: B rows, N features, K outputs):
 
 - ``cell_vectors(cells, present) → [B, N, D]``: what the module knows of each cell, once per row;
 - ``contributions(vectors, present, orders) → Δ [B, N, K]``: what the k-th feature of the order adds
-  to the base value and everything before it; exactly zero for absent features, which stand last.
+  to the base value and everything before it; exactly zero for absent features, which stand last;
+- ``contributions_both_ways(…) → Δ, Δ'``: the same for the order and its reverse.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sasanet.tokens import Tokens
+from sasanet.architecture import AttentionSizes
+from sasanet.coalitions import by_feature, reverse_orders
+from sasanet.tokens import TableTokens, Tokens
+
+_SMALL_TABLE = 4096  # rows; beyond it evaluating each cell is cheaper than each row
 
 
 def feed_forward(
@@ -24,7 +30,7 @@ def feed_forward(
 ) -> nn.Sequential:
     """Return linear layers of the given sizes with activations (and dropout) in between."""
     layers: list[nn.Module] = []
-    for depth, (fan_in, fan_out) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+    for depth, (fan_in, fan_out) in enumerate(pairwise(sizes)):
         if depth or activate_first:
             layers += [activation, nn.Dropout(dropout)]
         layers.append(nn.Linear(fan_in, fan_out))
@@ -80,22 +86,41 @@ class SetMarginal(nn.Module):
     def contributions(self, vectors: Tensor, present: Tensor, orders: Tensor) -> Tensor:
         """Return Δ along each order: the difference of v between neighbouring prefixes."""
         del present  # absent features are zero vectors at the end: their Δ is exactly zero
-        index = orders[..., None].expand(-1, -1, vectors.shape[2])
-        value = self.value_of_sums(torch.gather(vectors, 1, index).cumsum(1))
+        value = self.value_of_sums(_prefix_sums(vectors, orders))
         return torch.cat([value[:, :1], value.diff(dim=1)], 1)
 
-    def ends(self, vectors: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the exact ends of every feature's position profile and the value of the row.
+    def contributions_both_ways(
+        self, vectors: Tensor, present: Tensor, orders: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Return Δ along each order and along its reverse, both in the order's own sequence.
 
-        Coming first a feature adds v({i}) − v(∅), coming last v(S) − v(S∖i): 2N evaluations of ρ.
-
-        Shape: vectors [B, N, D] → ends [B, N, 2, K], value [B, K].
+        What is behind a prefix is the total minus the prefix: the way back needs no new sums.
         """
+        del present
+        prefix = _prefix_sums(vectors, orders)
+        value = self.value_of_sums(torch.stack([prefix, prefix[:, -1:] - prefix], 1))
+        ahead, behind = value.unbind(1)  # v(first k), v(the rest)
+        forth = torch.cat([ahead[:, :1], ahead.diff(dim=1)], 1)
+        back = torch.cat([ahead[:, -1:] - behind[:, :1], -behind.diff(dim=1)], 1)
+        return forth, back
+
+    def ends(self, cells: Tensor, present: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the ends of every feature's position profile and the value of the row.
+
+        Coming first a feature adds v({i}) − v(∅), which depends on its own cell only: it is read
+        from one evaluation per table row (between two knots, their mixture). Coming last it adds
+        v(S) − v(S∖i).
+
+        Shape: cells, present [B, N], vectors [B, N, D] → ends [B, N, 2, K], value [B, K].
+        """
+        if isinstance(self.tokens, TableTokens) and self.tokens.n_rows <= _SMALL_TABLE:
+            alone = self.tokens.read(self.value_of_sums(self.tokens.rows()), cells)
+        else:
+            alone = self.value_of_sums(vectors)
         total = vectors.sum(1, keepdim=True)
-        first = self.value_of_sums(vectors)
         whole = self.value_of_sums(total)
         last = whole - self.value_of_sums(total - vectors)
-        return torch.stack([first, last], 2), whole[:, 0]
+        return torch.stack([alone, last], 2) * present[..., None, None], whole[:, 0]
 
 
 class SequenceMarginal(nn.Module):
@@ -108,25 +133,20 @@ class SequenceMarginal(nn.Module):
     def __init__(
         self,
         tokens: Tokens,
-        width: int,
+        sizes: AttentionSizes,
         n_features: int,
-        heads: int,
-        head_width: int,
-        layers: Sequence[int],
         n_outputs: int,
         activation: nn.Module,
         dropout: float,
-    ) -> None:  # one argument per number of the paper's Appendix H
+    ) -> None:
         super().__init__()
-        self.tokens = tokens
-        self.heads = heads
-        self.start = nn.Parameter(torch.randn(1, 1, width))
-        self.places = nn.Parameter(0.1 * torch.randn(n_features + 1, width))
-        self.query = nn.Linear(width, heads * head_width)
-        self.key_value = nn.Linear(width, 2 * heads * head_width)
-        self.head = feed_forward(
-            [width + heads * head_width, *layers, n_outputs], activation, dropout
-        )
+        self.tokens, self.heads = tokens, sizes.heads
+        self.start = nn.Parameter(torch.randn(1, 1, sizes.width))
+        self.places = nn.Parameter(0.1 * torch.randn(n_features + 1, sizes.width))
+        self.query = nn.Linear(sizes.width, sizes.inner)
+        self.key_value = nn.Linear(sizes.width, 2 * sizes.inner)
+        layers = [sizes.width + sizes.inner, *sizes.layers, n_outputs]
+        self.head = feed_forward(layers, activation, dropout)
 
     def cell_vectors(self, cells: Tensor, present: Tensor) -> Tensor:
         """Return the token of every cell: [B, N, D]."""
@@ -147,6 +167,21 @@ class SequenceMarginal(nn.Module):
         seen = F.scaled_dot_product_attention(split[0], split[1], split[2], is_causal=True)
         delta = self.head(torch.cat([tokens, seen.transpose(1, 2).flatten(2)], 2))
         return delta * torch.gather(present, 1, orders)[..., None]
+
+    def contributions_both_ways(
+        self, vectors: Tensor, present: Tensor, orders: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Return Δ along each order and along its reverse, both in the order's own sequence."""
+        reverse = reverse_orders(orders, present.sum(1))
+        back = by_feature(self.contributions(vectors, present, reverse), reverse)
+        index = orders[..., None].expand_as(back)
+        return self.contributions(vectors, present, orders), torch.gather(back, 1, index)
+
+
+def _prefix_sums(vectors: Tensor, orders: Tensor) -> Tensor:
+    """Return the running sum of cell vectors along each order: [B, N, D]."""
+    index = orders[..., None].expand(-1, -1, vectors.shape[2])
+    return torch.gather(vectors, 1, index).cumsum(1)
 
 
 MarginalModule = SetMarginal | SequenceMarginal

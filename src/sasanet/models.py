@@ -43,7 +43,7 @@ _PARAMETERS = """
 """
 
 
-class SASANetClassifier(ClassifierMixin, SelfExplainingModel):
+class SASANetClassifier(ClassifierMixin, SelfExplainingModel):  # noqa: D101 - __doc__ is built
     __doc__ = f"""A classifier that is its own explanation, on the log-odds scale.
 {_PARAMETERS}
     Attributes
@@ -93,7 +93,7 @@ class SASANetClassifier(ClassifierMixin, SelfExplainingModel):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
-class SASANetRegressor(RegressorMixin, SelfExplainingModel):
+class SASANetRegressor(RegressorMixin, SelfExplainingModel):  # noqa: D101 - __doc__ is built
     __doc__ = f"""A regressor that is its own explanation, in the target's own units.
 {_PARAMETERS}
     Attributes

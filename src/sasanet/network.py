@@ -82,11 +82,8 @@ class SASANet(nn.Module):
             return SetMarginal(tokens, sizes, activation, dropout, cap)
         return SequenceMarginal(
             tokens,
-            arch.width,
+            arch.marginal_attention,
             len(self.columns),
-            arch.marginal_heads,
-            arch.marginal_head_width,
-            arch.marginal_layers,
             self.n_outputs,
             activation,
             dropout,
@@ -109,11 +106,8 @@ class SASANet(nn.Module):
         shared = self.marginal.tokens if arch.shared_tokens else None
         return AttentionAttribution(
             shared or self._tokens(arch.attribution_width),
-            arch.attribution_width,
+            arch.attribution_attention,
             n_features,
-            arch.attribution_heads,
-            arch.attribution_head_width,
-            arch.attribution_layers,
             self.n_outputs,
             self.points,
             _ACTIVATIONS[arch.activation](),
@@ -142,7 +136,7 @@ class SASANet(nn.Module):
         if isinstance(self.marginal, SetMarginal):
             with torch.no_grad():  # the targets' side: distillation never moves the marginal module
                 vectors = self.marginal.cell_vectors(cells, present) if vectors is None else vectors
-                ends, output = self.marginal.ends(vectors)
+                ends, output = self.marginal.ends(cells, present, vectors)
             profile = self.attribution(cells, present, ends)
             attributions = torch.einsum("bnrk,br->bnk", profile, mean)
             shift = add_up(attributions, output, present) - attributions

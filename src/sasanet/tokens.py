@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
 import torch
 from torch import Tensor, nn
@@ -30,31 +31,32 @@ class TableTokens(nn.Module):
         self, places: Sequence[int], is_number: Sequence[bool], width: int, scale: float
     ) -> None:
         super().__init__()
-        number = torch.tensor(is_number, dtype=torch.bool)
-        ladder = max([count for count, flag in zip(places, is_number, strict=True) if flag] or [0])
-        n_numbers = int(number.sum())
-        offsets, end = [], n_numbers * ladder
-        for count, flag in zip(places, is_number, strict=True):
-            offsets.append(
-                len([o for o in offsets if o < n_numbers * ladder]) * ladder if flag else end
-            )
-            end += 0 if flag else count
+        ladder = max([n for n, flag in zip(places, is_number, strict=True) if flag] or [0])
+        self.register_buffer("numbers", torch.tensor(is_number).nonzero()[:, 0], persistent=False)
+        n_numbers = len(self.numbers)
+        # Numbers first, each on a ladder of equal length; behind them the levels of all categories.
+        rungs = [ladder if flag else 0 for flag in is_number]
+        levels = [0 if flag else n for n, flag in zip(places, is_number, strict=True)]
+        firsts = zip(accumulate(rungs), accumulate(levels), is_number, places, strict=True)
+        offsets = [a - ladder if flag else n_numbers * ladder + b - n for a, b, flag, n in firsts]
         self.register_buffer("offsets", torch.tensor(offsets), persistent=False)
-        self.register_buffer("numbers", number.nonzero()[:, 0], persistent=False)
-        # Knots are equally spaced from -√3 to √3: unit variance, as the place of a quantile is uniform.
         lines = torch.zeros(n_numbers, ladder, 1)
         for row, column in enumerate(self.numbers.tolist()):
-            count = places[column]
-            lines[row, :count, 0] = (
-                torch.linspace(-1, 1, count) * math.sqrt(3) if count > 1 else 1.0
-            )
+            lines[row, : places[column], 0] = _even_spread(places[column])
         self.register_buffer("lines", lines, persistent=False)
         self.slopes = nn.Parameter(scale * torch.randn(n_numbers, 1, width))
         self.steps = nn.Parameter(torch.zeros(n_numbers, ladder, width))
-        self.levels = nn.Parameter(scale * torch.randn(end - n_numbers * ladder, width))
+        self.levels = nn.Parameter(scale * torch.randn(sum(levels), width))
+        reserved = [
+            o - n_numbers * ladder for o, flag in zip(offsets, is_number, strict=True) if not flag
+        ]
         with torch.no_grad():  # a level never seen starts as, and stays, no information
-            reserved = [o for o, flag in zip(offsets, is_number, strict=True) if not flag]
-            self.levels[torch.tensor(reserved, dtype=torch.long) - n_numbers * ladder] = 0.0
+            self.levels[torch.tensor(reserved, dtype=torch.long)] = 0.0
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows the table has."""
+        return self.steps.shape[0] * self.steps.shape[1] + len(self.levels)
 
     def rows(self) -> Tensor:
         """Return the whole table, [number places + category places, width]."""
@@ -68,15 +70,21 @@ class TableTokens(nn.Module):
 
     def forward(self, cells: Tensor) -> Tensor:
         """Return the vector of every cell (absent cells: that of place 0, to be masked)."""
-        table = self.rows()
+        return self.read(self.rows(), cells)
+
+    def read(self, table: Tensor, cells: Tensor) -> Tensor:
+        """Return a table's entry for every cell, between two knots the mixture of both.
+
+        Shape: table [places, D], cells [B, N] → [B, N, D].
+        """
         low, fraction = self._places(cells)
-        tokens = F.embedding(low, table)
+        found = F.embedding(low, table)
         if len(self.numbers) == 0:
-            return tokens
+            return found
         # Only numbers have a next knot; at the last knot the fraction is 0 and any row will do.
         high = F.embedding((low[:, self.numbers] + 1).clamp_max(len(table) - 1), table)
-        step = (high - tokens[:, self.numbers]) * fraction[:, self.numbers, None]
-        return tokens.index_add(1, self.numbers, step)
+        step = (high - found[:, self.numbers]) * fraction[:, self.numbers, None]
+        return found.index_add(1, self.numbers, step)
 
     def coalition_sums(self, cells: Tensor, coalitions: Tensor) -> Tensor:
         """Return Σ_{i∈S} token_i for every coalition without building the tokens.
@@ -94,6 +102,11 @@ class TableTokens(nn.Module):
             index.flatten(0, 1), table, mode="sum", per_sample_weights=weight.flatten(0, 1)
         )
         return sums.unflatten(0, coalitions.shape[:2])
+
+
+def _even_spread(count: int) -> Tensor:
+    """Return equally spaced heights of unit variance: the place of a quantile is uniform."""
+    return torch.linspace(-1, 1, count) * math.sqrt(3) if count > 1 else torch.ones(1)
 
 
 class MLPTokens(nn.Module):
@@ -124,7 +137,7 @@ class MLPTokens(nn.Module):
             self.levels[starts[:-1]] = 0.0
         sizes = [1, *hidden, width]
         self.weights, self.biases = nn.ParameterList(), nn.ParameterList()
-        for fan_in, fan_out in zip(sizes[:-1], sizes[1:], strict=True):
+        for fan_in, fan_out in pairwise(sizes):
             scale = math.sqrt(2 / fan_in)
             self.weights.append(scale * torch.randn(len(self.numbers), fan_in, fan_out))
             self.biases.append(0.1 * torch.randn(len(self.numbers), 1, fan_out))

@@ -28,7 +28,6 @@ from sasanet.coalitions import (
     random_coalitions,
     random_orders,
     random_prefixes,
-    reverse_orders,
 )
 from sasanet.heap import steady_heap
 from sasanet.losses import distillation_loss, prediction_losses, value_loss, weighted_mean
@@ -122,7 +121,8 @@ def joint_step(
         return loss
     kept = random_prefixes(present, orders, generator)
     profiles, _ = network.profiles(rows.cells, kept)
-    return loss + arch.attribution_weight * _distil(profiles, rows, kept, [(orders, deltas)])
+    distilled = _distil(profiles, rows, kept, positions(orders), by_feature(deltas, orders))
+    return loss + arch.attribution_weight * distilled
 
 
 def attribution_step(
@@ -133,25 +133,21 @@ def attribution_step(
     present = rows.present
     orders = random_orders(present, generator)
     kept = random_prefixes(present, orders, generator)
-    pair = [orders, reverse_orders(orders, kept.sum(1))]
     with torch.no_grad():
         vectors = network.marginal.cell_vectors(rows.cells, kept)
-        targets = [network.marginal.contributions(vectors, kept, order) for order in pair]
+        forth, back = network.marginal.contributions_both_ways(vectors, kept, orders)
     profiles, _ = network.profiles(rows.cells, kept, vectors)
-    return _distil(profiles, rows, kept, list(zip(pair, targets, strict=True)))
+    place = positions(orders)
+    from_behind = (kept.sum(1, keepdim=True) - 1 - place).clamp_min(0)
+    there = _distil(profiles, rows, kept, place, by_feature(forth, orders))
+    return (there + _distil(profiles, rows, kept, from_behind, by_feature(back, orders))) / 2
 
 
-def _distil(
-    profiles: Tensor, rows: Rows, kept: Tensor, targets: list[tuple[Tensor, Tensor]]
-) -> Tensor:
-    """Return L_s of one set of profiles against Δ along each order, as a mean."""
-    weights = position_weights(kept.sum(1), kept.shape[1], profiles.shape[2])  # [B, N, R]
-    losses = []
-    for orders, deltas in targets:
-        at = torch.gather(weights, 1, positions(orders)[..., None].expand_as(weights))
-        delta = by_feature(deltas.detach(), orders)
-        losses.append(distillation_loss(profiles, at, delta, kept, rows.weights))
-    return torch.stack(losses).mean()
+def _distil(profiles: Tensor, rows: Rows, kept: Tensor, place: Tensor, deltas: Tensor) -> Tensor:
+    """Return L_s of profiles [B, N, R, K] read at each feature's place [B, N] against its Δ."""
+    weights = position_weights(kept.sum(1), kept.shape[1], profiles.shape[2])
+    at = torch.gather(weights, 1, place[..., None].expand_as(weights))
+    return distillation_loss(profiles, at, deltas, kept, rows.weights)
 
 
 Step = Callable[[SASANet, Rows, TrainingConfig, torch.Generator], Tensor]
@@ -218,8 +214,9 @@ def _run_phase(  # noqa: PLR0913 - the loop is one visible straight line
                 network.get_submodule(part).train()
             losses = []
             for batch in _batches(rows, phase.batch_size, generator):
+                rate = clock.next_rate()
                 for group in optimizer.param_groups:
-                    group["lr"] = clock.next_rate()
+                    group["lr"] = rate
                 loss = STEPS[phase.name](network, batch, config, generator)
                 optimizer.zero_grad()
                 loss.backward()
@@ -244,7 +241,7 @@ def _run_phase(  # noqa: PLR0913 - the loop is one visible straight line
 
 
 def _batches(rows: Rows, size: int, generator: torch.Generator) -> Iterator[Rows]:
-    """Yield the rows once, shuffled; a last batch of one row joins no batch norm, so it may stay."""
+    """Yield the rows once, shuffled."""
     order = torch.randperm(len(rows), generator=generator)
     for start in range(0, len(rows), size):
         yield rows[order[start : start + size].to(rows.cells.device)]
@@ -298,7 +295,7 @@ class _Best:
 
 
 class _Clock:
-    """The learning rate: a short warm-up, then half a cosine to zero by steps or by the deadline."""
+    """The learning rate: a short warm-up, then half a cosine to zero, in steps or in time."""
 
     def __init__(self, phase: Phase, warm_up: int, deadline: float) -> None:
         self.peak, self.total = phase.learning_rate, phase.steps

@@ -1,0 +1,112 @@
+"""A name in, a real table split into training and test rows out.
+
+The files are not part of the repository: SASANET_DATA names the directory that holds them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
+
+CENSUS_CODES = (
+    "detailed_industry_recode",
+    "detailed_occupation_recode",
+    "own_business_or_self_employed",
+    "veterans_benefits",
+    "year",
+)
+
+
+@dataclass(frozen=True)
+class Split:
+    """One way of dividing a table."""
+
+    X_train: pd.DataFrame
+    y_train: Any
+    X_test: pd.DataFrame
+    y_test: Any
+
+
+def read(name: str) -> pd.DataFrame:
+    """Return one raw file."""
+    folder = os.environ.get("SASANET_DATA")
+    if not folder:
+        raise SystemExit(
+            "Set SASANET_DATA to the directory that holds the benchmark's parquet files."
+        )
+    path = Path(folder) / f"{name}.parquet"
+    if not path.exists():
+        raise SystemExit(f"{path} is missing: SASANET_DATA must name the directory that holds it.")
+    return pd.read_parquet(path)
+
+
+def _features(table: pd.DataFrame, target: str, codes: tuple[str, ...] = ()) -> Any:
+    X = table.drop(columns=target)
+    for column in codes:
+        X[column] = X[column].astype(str)
+    for column in X.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in X.dtypes]]:
+        X[column] = X[column].astype("category")
+    return X, table[target]
+
+
+def _shuffles(n_test: int) -> ShuffleSplit:
+    return ShuffleSplit(5, test_size=n_test, random_state=0)
+
+
+# name → (file, target, dropped columns, regression?, splitter)
+_CV = StratifiedKFold(5, shuffle=True, random_state=0)
+_TABLES: dict[str, tuple[str, str, tuple[str, ...], bool, Any]] = {
+    "german credit": ("german_credit", "credit", (), False, _CV),
+    "penguins": ("penguins", "species", (), False, _CV),
+    "titanic": ("titanic", "survived", ("alive",), False, _CV),
+    "diamonds": ("diamonds", "price", (), True, KFold(5, shuffle=True, random_state=0)),
+    "california housing": (
+        "california_housing",
+        "median_house_value",
+        (),
+        True,
+        KFold(5, shuffle=True, random_state=0),
+    ),
+    "creditcard": ("creditcard", "Class", (), False, _shuffles(56_962)),
+    "higgs_64k": ("higgs_64k", "label", ("source",), False, _shuffles(15_979)),
+}
+NAMES = (*_TABLES, "coil2000")
+
+
+def is_regression(name: str) -> bool:
+    """Whether a table's target is a number."""
+    return name in _TABLES and _TABLES[name][3]
+
+
+def splits(name: str) -> Iterator[Split]:
+    """Yield the five splits of a table: folds, random splits, or five times the official one."""
+    if name == "coil2000":
+        codes = ("MOSTYPE", "MOSHOOFD")
+        train = _features(read("coil2000_train"), "CARAVAN", codes)
+        test = _features(read("coil2000_test"), "CARAVAN", codes)
+        yield from [Split(*train, *_same_levels(train[0], test))] * 5
+        return
+    file, target, dropped, _, splitter = _TABLES[name]
+    X, y = _features(read(file).drop(columns=list(dropped)), target)
+    for train_rows, test_rows in splitter.split(X, y):
+        yield Split(X.iloc[train_rows], y.iloc[train_rows], X.iloc[test_rows], y.iloc[test_rows])
+
+
+def census() -> Split:
+    """Return the official split of census income, the survey weight dropped."""
+    parts = [read(f"census_income_{part}") for part in ("train", "test")]
+    parts = [part.drop(columns="instance_weight") for part in parts]
+    train, test = (_features(part, "income", CENSUS_CODES) for part in parts)
+    return Split(*train, *_same_levels(train[0], test))
+
+
+def _same_levels(X_train: pd.DataFrame, test: tuple[pd.DataFrame, Any]) -> Any:
+    """Give the test part the training part's categories, as LightGBM needs them."""
+    kinds = {c: X_train[c].dtype for c in X_train if X_train[c].dtype == "category"}
+    return test[0].astype(kinds), test[1]

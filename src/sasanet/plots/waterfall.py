@@ -1,0 +1,102 @@
+"""One explained row in, its path from the base value to the prediction out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from sasanet.errors import InvalidInputError, MissingPackageError
+from sasanet.explanation import Explanation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_UP, _DOWN = "#b2182b", "#2166ac"  # red and blue of different lightness: told apart in grey
+
+
+def waterfall_data(explanation: Explanation, row: int = 0, top: int = 10) -> pd.DataFrame:
+    """Return the bars of a waterfall: label, start, change; the strongest first.
+
+    Features beyond ``top`` are one bar, so the bars always add up to the prediction.
+
+    Examples
+    --------
+    >>> e = Explanation(
+    ...     np.array([[0.5, -0.2]]),
+    ...     np.array([1.0]),
+    ...     pd.DataFrame({"age": [41], "job": ["cook"]}),
+    ...     ("age", "job"),
+    ...     (),
+    ... )
+    >>> waterfall_data(e)["change"].tolist()
+    [0.5, -0.2]
+    """
+    if explanation.values.ndim != 2:
+        raise InvalidInputError(
+            "A waterfall shows one output, however: this explanation has "
+            f"{explanation.values.shape[2]}; choose one with explanation.output(name)"
+        )
+    one = explanation[row]
+    values, given = one.values[0], one.data.iloc[0]
+    strongest = np.argsort(-np.abs(values), kind="stable")
+    shown, rest = strongest[:top], strongest[top:]
+    labels = [f"{one.feature_names[i]} = {_show(given.iloc[i])}" for i in shown]
+    changes = list(values[shown])
+    if len(rest):
+        labels.append(f"{len(rest)} other features")
+        changes.append(values[rest].sum())
+    starts = one.base_values[0] + np.concatenate([[0.0], np.cumsum(changes)[:-1]])
+    return pd.DataFrame({"label": labels, "start": starts, "change": changes})
+
+
+def waterfall(
+    explanation: Explanation, row: int = 0, top: int = 10, ax: Axes | None = None
+) -> Axes:
+    """Draw how the features of one row lead from the base value to the prediction.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        Of one output.
+    row : int
+        Which row.
+    top : int
+        How many features get a bar of their own.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    Axes
+    """
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError:
+        raise MissingPackageError("matplotlib", "plots") from None
+    bars = waterfall_data(explanation, row, top)
+    if ax is None:
+        _, ax = plt.subplots(figsize=(8, 0.4 * len(bars) + 1.2), layout="constrained")
+    ends = bars["start"] + bars["change"]
+    colours = [_UP if change > 0 else _DOWN for change in bars["change"]]
+    heights = np.arange(len(bars))[::-1]
+    ax.barh(heights, bars["change"], left=bars["start"], color=colours, height=0.7)
+    ax.vlines(ends[:-1], heights[:-1] - 1.35, heights[:-1] + 0.35, color="0.6", lw=0.8)
+    reach = max(bars["start"].max(), ends.max()) - min(bars["start"].min(), ends.min())
+    for height, end, change in zip(heights, ends, bars["change"], strict=True):
+        side = 1 if change > 0 else -1
+        ax.text(end + side * 0.01 * reach, height, f"{change:+.2f}", va="center",
+                ha="left" if side > 0 else "right", fontsize=9)  # fmt: skip
+    base, total = bars["start"].iloc[0], ends.iloc[-1]
+    ax.axvline(base, color="0.4", lw=0.8, ls=":")
+    ax.set_yticks(heights, bars["label"])
+    ax.margins(x=0.14)
+    ax.set_xlabel(f"{explanation.units}: from the base value {base:.2f} to {total:.2f}")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _show(value: object) -> str:
+    text = f"{value:g}" if isinstance(value, float | np.floating) else str(value)
+    return text if len(text) <= 40 else text[:39] + "…"

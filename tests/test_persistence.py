@@ -1,0 +1,153 @@
+"""A saved model is the same model, an interrupted save harms nothing, a damaged file is noticed."""
+
+import json
+import shutil
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from sasanet import SASANetClassifier, SASANetRegressor, load, persistence
+from sasanet.datasets import load_penguins
+from sasanet.errors import InvalidInputError, SavedFileError
+
+QUICK = {"max_epochs": 1, "attribution_steps": 3, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def model():
+    return SASANetClassifier(**QUICK).fit(*load_penguins())
+
+
+@pytest.fixture
+def folder(model, tmp_path):
+    model.save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def weights_file(folder):
+    (path,) = folder.glob("weights-*.safetensors")
+    return path
+
+
+@pytest.mark.parametrize("network", ["set", "sequence", "paper-fraud"])
+def test_a_loaded_model_predicts_and_explains_bit_identically(network, tmp_path):
+    X, y = load_penguins()
+    for kind, target in ((SASANetClassifier, y), (SASANetRegressor, X["year"])):
+        saved = kind(network, **QUICK).fit(X, target)
+        saved.save(tmp_path / kind.__name__)
+        loaded = load(tmp_path / kind.__name__)
+        assert type(loaded) is kind
+        assert loaded.get_params() == saved.get_params()
+        assert (loaded.predict(X) == saved.predict(X)).all()
+        assert (loaded.explain(X).values == saved.explain(X).values).all()
+        assert loaded.history_ == saved.history_
+
+
+def test_a_saved_model_holds_no_pickle_and_no_training_rows(folder):
+    assert sorted(path.suffix for path in folder.iterdir()) == [".json", ".safetensors"]
+    description = json.loads((folder / "model.json").read_text())
+    lengths = [len(column["knots"]) for column in description["encoder"]["columns"]]
+    assert max(lengths) <= 64
+
+
+def test_saving_over_a_model_replaces_it_and_leaves_no_old_weights(folder):
+    X, y = load_penguins()
+    other = SASANetClassifier(**{**QUICK, "random_state": 7}).fit(X, y)
+    other.save(folder)
+    assert len(list(folder.iterdir())) == 2
+    assert (load(folder).predict_proba(X) == other.predict_proba(X)).all()
+
+
+def test_saving_never_overwrites_what_is_not_a_model(model, tmp_path):
+    (tmp_path / "thesis.txt").write_text("five years of work")
+    with pytest.raises(InvalidInputError, match="other files"):
+        model.save(tmp_path)
+    with pytest.raises(InvalidInputError, match="is a file"):
+        model.save(tmp_path / "thesis.txt")
+    assert (tmp_path / "thesis.txt").read_text() == "five years of work"
+
+
+@pytest.mark.parametrize("writes_before_death", [0, 1])
+def test_a_killed_save_leaves_the_old_model(model, folder, writes_before_death):
+    X, _ = load_penguins()
+    script = f"""
+        import os
+        from sasanet import load, persistence
+        model = load({str(folder)!r})
+        next(model.network_.parameters()).data.add_(1.0)
+        written, write = [], persistence._write
+        def die(path, content):
+            if len(written) == {writes_before_death}:
+                path.with_name("." + path.name + ".tmp").write_bytes(content[: len(content) // 2])
+                os._exit(9)
+            written.append(path)
+            write(path, content)
+        persistence._write = die
+        model.save({str(folder)!r})
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False)
+    assert done.returncode == 9
+    assert (load(folder).predict_proba(X) == model.predict_proba(X)).all()
+
+
+DAMAGE = {
+    "weights truncated": lambda d: weights_file(d).write_bytes(weights_file(d).read_bytes()[:-9]),
+    "one bit flipped": lambda d: weights_file(d).write_bytes(
+        weights_file(d).read_bytes()[:-1] + bytes([weights_file(d).read_bytes()[-1] ^ 1])
+    ),
+    "weights missing": lambda d: weights_file(d).unlink(),
+    "description truncated": lambda d: (d / "model.json").write_text(
+        (d / "model.json").read_text()[:500]
+    ),
+    "description edited": lambda d: (d / "model.json").write_text(
+        (d / "model.json").read_text().replace("Torgersen", "Elsewhere")
+    ),
+    "description missing": lambda d: (d / "model.json").unlink(),
+    "foreign JSON": lambda d: (d / "model.json").write_text('{"hello": "world"}'),
+    "not JSON": lambda d: (d / "model.json").write_bytes(b"\x80\x04pickle"),
+    "a list": lambda d: (d / "model.json").write_text("[1, 2]"),
+}
+
+
+@pytest.mark.parametrize("damage", list(DAMAGE))
+def test_a_damaged_model_gets_a_clear_error(folder, damage):
+    DAMAGE[damage](folder)
+    with pytest.raises(SavedFileError) as caught:
+        load(folder)
+    assert str(folder) in str(caught.value)
+
+
+def reseal(folder, change):
+    description = json.loads((folder / "model.json").read_text())
+    del description["seal"]
+    change(description)
+    text = json.dumps(persistence._sealed(description))
+    (folder / "model.json").write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda d: d.update(format=99), "format 99"),
+        (lambda d: d.update({"class": "os.system"}), "cannot|does not describe"),
+        (lambda d: d.pop("encoder"), "does not describe"),
+        (lambda d: d["architecture"].update(width=3), "does not describe"),
+        (lambda d: d["architecture"].update(marginal="evil"), "does not describe"),
+        (lambda d: d["encoder"]["columns"].pop(), "does not describe|do not fit"),
+        (lambda d: d["weights"].update(file="../../elsewhere"), "missing"),
+    ],
+)
+def test_even_a_resealed_description_is_checked(folder, change, sentence):
+    reseal(folder, change)
+    with pytest.raises(SavedFileError, match=sentence):
+        load(folder)
+
+
+def test_a_moved_directory_still_loads(model, folder, tmp_path):
+    X, _ = load_penguins()
+    shutil.move(folder, tmp_path / "elsewhere")
+    loaded = load(tmp_path / "elsewhere")
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))

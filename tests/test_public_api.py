@@ -1,0 +1,27 @@
+"""Every public name is exported, documented, and shown in an example."""
+
+import inspect
+
+import pytest
+
+import sasanet
+from sasanet import audit, datasets, encoder, explanation, plots, table
+
+PUBLIC = [getattr(sasanet, name) for name in sasanet.__all__] + [
+    audit.audit,
+    datasets.load_german_credit,
+    datasets.load_penguins,
+    encoder.TableEncoder,
+    explanation.Explanation,
+    table.read_table,
+    plots.waterfall_data,
+]
+
+
+@pytest.mark.parametrize("thing", [t for t in PUBLIC if callable(t)], ids=lambda t: t.__name__)
+def test_it_has_a_docstring_with_an_example(thing):
+    assert ">>>" in inspect.getdoc(thing)
+
+
+def test_all_names_the_public_names():
+    assert all(hasattr(sasanet, name) for name in sasanet.__all__)
