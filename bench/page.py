@@ -22,7 +22,7 @@ def _head() -> str:
     return (
         "# Benchmarks of the model\n\n"
         "Written by `make bench-core` from `bench/results/core/*.json`; two CPU cores, no GPU. "
-        "Spreads are standard deviations over seeds or splits. Ratios compare two fits of one run.\n"
+        "Spreads are standard deviations over seeds or splits; ratios compare fits of one run.\n"
     )
 
 
@@ -143,8 +143,8 @@ def _scaling(found: dict[str, Any]) -> str:
         run = found["explain-million"]
         text += (
             f"\nExplaining {run['rows']:,} census rows at once: {run['explain_rate']:,.0f} rows "
-            f"per second; the process had peaked at {run['peak_gib_before']:.2f} GiB with the table "
-            f"read and the model fitted, and at {run['peak_gib']:.2f} GiB afterwards, of which the "
-            f"returned attributions are {run['rows'] * 40 * 8 / 2**30:.2f} GiB.\n"
+            f"per second; the process had peaked at {run['peak_gib_before']:.2f} GiB with the "
+            f"table read and the model fitted, and at {run['peak_gib']:.2f} GiB afterwards, of "
+            f"which the returned attributions are {run['rows'] * 40 * 8 / 2**30:.2f} GiB.\n"
         )
     return text

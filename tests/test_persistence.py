@@ -50,7 +50,7 @@ def test_a_saved_model_holds_no_pickle_and_no_training_rows(folder):
     assert sorted(path.suffix for path in folder.iterdir()) == [".json", ".safetensors"]
     description = json.loads((folder / "model.json").read_text())
     lengths = [len(column["knots"]) for column in description["encoder"]["columns"]]
-    assert max(lengths) <= 64
+    assert max(lengths) <= 128
 
 
 def test_saving_over_a_model_replaces_it_and_leaves_no_old_weights(folder):

@@ -91,7 +91,7 @@ class Architecture:
     attribution: str = "context"
     positions: int | None = 8
     numbers: str = "knots"
-    n_knots: int = 64
+    n_knots: int = 128
     number_layers: tuple[int, ...] = (16, 16)
     width: int = 256
     marginal_layers: tuple[int, ...] = (128,)
@@ -115,19 +115,27 @@ class Architecture:
                     f"however: {getattr(self, field)!r}"
                 )
         for field in ("number_layers", "marginal_layers", "attribution_layers"):
-            object.__setattr__(self, field, tuple(int(size) for size in getattr(self, field)))
-        sizes = [self.width, self.attribution_width, self.marginal_heads, self.attribution_heads]
-        sizes += [self.marginal_head_width, self.attribution_head_width, self.n_knots - 1]
-        sizes += [*self.number_layers, *self.marginal_layers, *self.attribution_layers]
-        if min(sizes) < 1 or (self.positions is not None and self.positions < 1):
+            object.__setattr__(self, field, tuple(getattr(self, field)))  # JSON gives lists
+        self._check_sizes()
+        if not 0 <= self.full_share <= 1:
+            raise InvalidInputError(f"full_share must be in [0, 1], however: {self.full_share!r}")
+        shares = self.marginal == "sequence" and self.attribution != "context"
+        if self.shared_tokens and not (shares and self.width == self.attribution_width):
             raise InvalidInputError(
-                f"Every size of an Architecture must be at least 1 (n_knots at least 2), "
-                f"however: {self}"
+                "shared_tokens=True needs marginal='sequence', attribution='attention' and "
+                f"attribution_width == width, however: {self}"
             )
-        if self.shared_tokens and self.marginal == "set":
+
+    def _check_sizes(self) -> None:
+        sizes = [self.width, self.attribution_width, self.marginal_heads, self.attribution_heads]
+        sizes += [self.marginal_head_width, self.attribution_head_width, self.n_knots]
+        sizes += [*self.number_layers, *self.marginal_layers, *self.attribution_layers]
+        sizes += [] if self.positions is None else [self.positions]
+        whole = all(isinstance(size, int) and not isinstance(size, bool) for size in sizes)
+        if not whole or min(sizes) < 1 or self.n_knots < 2 or not self.attribution_layers:
             raise InvalidInputError(
-                "shared_tokens=True needs marginal='sequence': the set module's vectors are summed "
-                "and cannot serve the Shapley module"
+                "Every size of an Architecture must be a whole number of at least 1 (n_knots 2), "
+                f"with at least one of attribution_layers, however: {self}"
             )
 
     @property
@@ -216,7 +224,7 @@ def named(network: str | Architecture) -> Architecture:
     """Return an architecture by its name, or the given one."""
     if isinstance(network, Architecture):
         return network
-    if network not in ARCHITECTURES:
+    if not isinstance(network, str) or network not in ARCHITECTURES:
         raise InvalidInputError(
             f"network must be an Architecture or one of {sorted(ARCHITECTURES)}, "
             f"however: {network!r}"

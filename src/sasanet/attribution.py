@@ -61,7 +61,8 @@ class ContextAttribution(nn.Module):
         # A smooth activation: the Shapley value is an average over coalitions, without kinks.
         sizes = [*layers, width * points * n_outputs]
         self.context = feed_forward(sizes, nn.GELU(), 0.0, activate_first=True)
-        nn.init.zeros_(self.context[-1].weight)  # start from the straight line
+        for start in self.context[-1].parameters():  # the straight line, corrected by nothing yet
+            nn.init.zeros_(start)
 
     def forward(self, cells: Tensor, present: Tensor, ends: Tensor | None) -> Tensor:
         """Return the position profiles [B, N, R, K]; rows of absent features are to be masked."""

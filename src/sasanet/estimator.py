@@ -114,7 +114,7 @@ class SelfExplainingModel(BaseEstimator):
         encoder = TableEncoder(numbers, recipe.architecture.n_knots, self.categorical)
         cells = encoder.fit(table[~held_out]).transform(table)
         rows = _rows(cells, target.numbers, weights, device)
-        stop = rows[torch.from_numpy(held_out)] if held_out.any() else None
+        stop = rows[torch.from_numpy(held_out)] if weights[held_out].any() else None
         if validation:
             stop = self._validation_rows(validation, encoder, target, device)
         self.encoder_, self.target_ = encoder, target.forget_labels()

@@ -7,13 +7,10 @@ whatever looks at it (plots, report, service) needs neither the model nor torch.
 from __future__ import annotations
 
 import difflib
-import hashlib
 import importlib
-import json
 import math
 import operator
 import reprlib
-import uuid
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,11 +19,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from sasanet.errors import InvalidInputError, MissingPackageError, SavedFileError
+from sasanet.errors import InvalidInputError, MissingPackageError
 
 Floats = npt.NDArray[np.float64]
-FORMAT = 1  # of saved files
-NOTED = ("feature_names", "output_names", "units", "complete")  # kept beside the arrays
 
 
 class SelectionError(InvalidInputError, KeyError, IndexError):
@@ -196,7 +191,7 @@ class Explanation:
         labels = [name + tail for name in (*self.feature_names, *totals) for tail in tails]
         if len({*labels}) < len(labels):
             raise InvalidInputError(f"Wide columns must differ, however: {labels}.")
-        return pd.DataFrame(_flat(array), self.data.index, labels)
+        return pd.DataFrame(flat(array), self.data.index, labels)
 
     def to_shap(self) -> Any:
         """Return a ``shap.Explanation`` to plot; needs ``pip install "sasanet[shap]"``.
@@ -205,7 +200,7 @@ class Explanation:
         ``display_data``; missing cells are NaN. When features were cut away the base values are
         left out, so that shap's waterfall cannot draw a sum which is not the model's prediction.
         """
-        shap = _need("shap", "shap")
+        shap = need_package("shap", "shap")
         codes, text = np.empty(self.shape[:2]), np.empty(self.shape[:2], dtype=object)
         for j, (_, column) in enumerate(self.data.items()):
             codes[:, j], text[:, j] = _codes_and_text(column)
@@ -225,32 +220,16 @@ class Explanation:
         It is read back before it takes its place: a column that would come back changed is refused
         (None and NaN among Python objects count as one and the same missing cell).
         """
-        pa, pq = _need("pyarrow", "parquet"), _need("pyarrow.parquet", "parquet")
-        draft = Path(path).with_name(f".{uuid.uuid4().hex}.tmp")
-        try:
-            with draft.open("xb") as file:
-                pq.write_table(_to_table(self, pa), file, write_page_checksum=True)
-            came = Explanation.load(draft).data
-            changed = [name for name in came if not came[name].equals(self.data[name])]
-            if changed or not came.index.equals(self.data.index):
-                raise ValueError(f"column {changed or 'of row labels'} would come back changed")
-            draft.replace(path)
-        except (pa.ArrowException, TypeError, ValueError) as error:
-            raise InvalidInputError(
-                f"Parquet must keep every cell, however: {error}; make that column text first."
-            ) from error
-        finally:
-            draft.unlink(missing_ok=True)
+        from sasanet.explanation_file import save  # the file format stands above this room
+
+        save(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Explanation:
         """Read what :meth:`save` wrote; any other file is a ``SavedFileError``."""
-        pa, pq = _need("pyarrow", "parquet"), _need("pyarrow.parquet", "parquet")
-        with Path(path).open("rb") as file:
-            try:
-                return _from_table(pq.ParquetFile(file, page_checksum_verification=True).read())
-            except (pa.ArrowException, OSError, LookupError, TypeError, ValueError) as error:
-                raise SavedFileError(f"{path} is no saved explanation: {error}") from error
+        from sasanet.explanation_file import load
+
+        return load(path)
 
 
 def _check(e: Explanation) -> None:
@@ -299,7 +278,7 @@ def _positions(key: Any, size: int, what: str) -> npt.NDArray[np.intp]:
     return found
 
 
-def _flat(array: Floats) -> Floats:
+def flat(array: Floats) -> Floats:
     """[n, ...] as [n, m], for no rows too."""
     return array.reshape(len(array), math.prod(array.shape[1:]))
 
@@ -337,64 +316,9 @@ def _codes_and_text(column: pd.Series) -> tuple[npt.NDArray[Any], npt.NDArray[An
     return np.where(codes < 0, np.nan, codes), shown
 
 
-def _need(module: str, extra: str) -> Any:
+def need_package(module: str, extra: str) -> Any:
+    """Import an optional package, or say how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
         raise MissingPackageError(module, extra) from error
-
-
-def _seal(note: dict[str, Any], numbers: Floats) -> str:
-    """Fingerprint of names and numbers, so that an edited file is noticed."""
-    text = json.dumps({**note, "seal": None}, sort_keys=True).encode()
-    return hashlib.sha256(text + numbers.tobytes()).hexdigest()
-
-
-def _dtype_note(dtype: Any) -> Any:
-    """Note what Parquet forgets about a column: that it held Python objects, or its categories."""
-    if not isinstance(dtype, pd.CategoricalDtype):
-        return "object" if dtype == np.dtype(object) else None
-    levels = dtype.categories
-    return {"levels": levels.tolist(), "of": str(levels.dtype), "ordered": bool(dtype.ordered)}
-
-
-def _to_table(e: Explanation, pa: Any) -> Any:
-    """One Arrow table; columns are numbered, so that no feature name can collide."""
-    for name, column in e.data.items():
-        try:
-            pa.array(column, from_pandas=True)
-        except (pa.ArrowException, OverflowError) as error:
-            raise ValueError(f"column {name!r}: {error}") from error
-    cells = e.data.set_axis([f"data.{j}.{n}" for j, n in enumerate(e.feature_names)], axis=1)
-    errors = [] if e.error_std is None else [e.error_std]
-    numbers = _flat(np.concatenate([e.values, e.base_values[:, None], *errors], axis=1))
-    note = {name: getattr(e, name) for name in NOTED}
-    note |= {"format": FORMAT, "dtypes": [_dtype_note(dtype) for dtype in e.data.dtypes]}
-    note["seal"] = _seal(note, numbers)
-    frames = [cells, pd.DataFrame(numbers, cells.index).add_prefix("number.")]
-    table = pa.Table.from_pandas(pd.concat(frames, axis=1))
-    return table.replace_schema_metadata({**table.schema.metadata, b"sasanet": json.dumps(note)})
-
-
-def _from_table(table: Any) -> Explanation:
-    note = dict(json.loads((table.schema.metadata or {}).get(b"sasanet", b"{}")))
-    if (found := note.get("format")) != FORMAT:
-        raise SavedFileError(f"its format number is {found} and only {FORMAT} is understood.")
-    frame, d = table.to_pandas(integer_object_nulls=True), len(note["feature_names"])
-    numbers = np.ascontiguousarray(frame.iloc[:, d:], dtype=np.float64)
-    if _seal(note, numbers) != note["seal"]:
-        raise SavedFileError("its names or numbers were edited.")
-    data = frame.iloc[:, :d].set_axis(note["feature_names"], axis=1)
-    for name, kept in zip(note["feature_names"], note["dtypes"], strict=True):
-        if isinstance(kept, dict):
-            kept = pd.CategoricalDtype(pd.Index(kept["levels"], dtype=kept["of"]), kept["ordered"])
-        data[name] = data[name].astype(kept or data[name].dtype)
-    outputs = (len(note["output_names"]),) if note["output_names"] else ()
-    parts = numbers.reshape(len(frame), numbers.shape[1] // math.prod(outputs), *outputs)
-    return Explanation(
-        values=parts[:, :d],
-        base_values=parts[:, d],
-        data=data,
-        error_std=parts[:, d + 1 :] if parts.shape[1] > d + 1 else None,
-        **{name: note[name] for name in NOTED},
-    )

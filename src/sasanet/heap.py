@@ -16,21 +16,25 @@ from collections.abc import Iterator
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
 _DEFAULT = 128 * 1024
 _KEEP = 1 << 30
+_depth = 0
 
 
 @contextlib.contextmanager
 def steady_heap() -> Iterator[None]:
     """Keep freed memory in the process while the block runs; a no-op where glibc is not used."""
-    libc = _glibc()
+    global _depth  # only the outermost block changes anything: the setting is the process's
+    libc = _glibc() if _depth == 0 else None
     if libc is None:
         yield
         return
+    _depth += 1
     for option in (_MMAP_THRESHOLD, _TRIM_THRESHOLD):
         libc.mallopt(option, _KEEP)
     libc.mallopt(_TOP_PAD, 64 << 20)
     try:
         yield
     finally:
+        _depth -= 1
         for option in (_MMAP_THRESHOLD, _TRIM_THRESHOLD):
             libc.mallopt(option, _DEFAULT)
         libc.mallopt(_TOP_PAD, _DEFAULT)

@@ -25,7 +25,7 @@ def _in_chunks(
 ) -> list[Tensor]:
     """Run a function over chunks of rows without gradients and join what it returns."""
     device = next(network.parameters()).device
-    size = max(1, _CELLS_AT_ONCE // (cells.shape[1] * per_row))
+    size = max(1, _CELLS_AT_ONCE // max(1, cells.shape[1] * per_row))
     parts = []
     with torch.inference_mode(), steady_heap():
         for start in range(0, len(cells), size):

@@ -174,6 +174,11 @@ class SASANet(nn.Module):
         return total.unflatten(0, coalitions.shape[:2])
 
     def parts(self, names: Sequence[str]) -> list[nn.Parameter]:
-        """Return the parameters of the named modules, each once."""
-        found = [p for name in names for p in getattr(self, name).parameters()]
-        return list(dict.fromkeys(found))
+        """Return the parameters of the named modules, each once.
+
+        Tokens shared by both modules belong to the marginal one: distilling alone must not move
+        its own targets.
+        """
+        found = dict.fromkeys(p for name in names for p in getattr(self, name).parameters())
+        fixed = () if "marginal" in names else self.marginal.parameters()
+        return [p for p in found if p not in set(fixed)]

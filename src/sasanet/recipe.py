@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 from sasanet.architecture import Architecture, named
@@ -89,19 +90,20 @@ def _real(
     parameters: dict[str, Any], name: str, above: float | None = None, below: float = math.inf
 ) -> float:
     value = parameters[name]
-    low = value > above if above is not None else value >= 0
-    if not (low and (value < below or below == math.inf)):
+    number = value if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    fits = number > above if above is not None else number >= 0
+    if not (fits and (number < below or name == "time_limit")):
         floor = f"above {above}" if above is not None else "at least 0"
         ceiling = f" and below {below}" if below < math.inf else ""
-        raise InvalidInputError(f"{name} must be {floor}{ceiling}, however: {value!r}")
-    return float(value)
+        raise InvalidInputError(f"{name} must be a number {floor}{ceiling}, however: {value!r}")
+    return float(number)
 
 
 def _count(parameters: dict[str, Any], name: str, auto: int | None = None, least: int = 1) -> int:
     value = parameters[name]
-    if auto is not None and value == "auto":
+    if auto is not None and isinstance(value, str) and value == "auto":
         return auto
-    if isinstance(value, bool | str) or int(value) != value or value < least:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         choice = "'auto' or " if auto is not None else ""
         raise InvalidInputError(
             f"{name} must be {choice}a whole number of at least {least}, however: {value!r}"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
@@ -72,6 +73,7 @@ class Target:
         """Choose validation rows, by class where there are classes; none of tiny tables."""
         n_rows = len(self.numbers)
         held_out = np.zeros(n_rows, dtype=bool)
+        fraction = min(fraction, 0.5)  # at least as much to learn from as to stop by
         if round(fraction * n_rows) < 2:
             return held_out
         order = random.permutation(n_rows)
@@ -110,17 +112,20 @@ def read_quantities(y: Any, weights: Floats) -> Target:
     y = _read_numbers(y)
     mean = float(np.average(y, weights=weights))
     spread = math.sqrt(float(np.average((y - mean) ** 2, weights=weights)))
-    scale = spread if spread > 1e-12 * max(1.0, abs(mean)) else 1.0
+    scale = spread if spread > 1e-12 * abs(mean) else 1.0
     return Target("regression", (mean,), scale, (), (y - mean) / scale)
 
 
 def _read_labels(y: Any) -> Any:
-    check_classification_targets(y)
-    y = column_or_1d(y, warn=True)
+    # Before NumPy sees it: np.asarray(["a", nan]) would make a class of the text "nan".
+    missing = pd.isna(pd.Series(y, dtype=object)) if np.ndim(y) == 1 else np.zeros(1, bool)
+    if missing.any():
+        raise InvalidInputError(
+            f"y must not have missing labels, however: Input y contains NaN in {missing.sum()} rows"
+        )
     assert_all_finite(y, input_name="y")
-    if y.dtype == object and any(label is None for label in y):
-        raise InvalidInputError("y must not have missing labels, however: Input y contains NaN")
-    return y
+    check_classification_targets(y)
+    return column_or_1d(y, warn=True)
 
 
 def _read_numbers(y: Any) -> Floats:

@@ -172,9 +172,8 @@ def train(
     history = History()
     with steady_heap():
         for phase in config.phases:
-            deadline = time.monotonic() + config.time_limit * _share(phase, config)
             try:
-                _run_phase(network, rows, validation, config, phase, generator, history, deadline)
+                _run_phase(network, rows, validation, config, phase, generator, history)
             except KeyboardInterrupt:
                 history.interrupted = True
                 break
@@ -187,7 +186,7 @@ def _share(phase: Phase, config: TrainingConfig) -> float:
     return 1.0 if len(config.phases) == 1 else (1 / 3 if phase.name == "attribution" else 2 / 3)
 
 
-def _run_phase(  # noqa: PLR0913 - the loop is one visible straight line
+def _run_phase(
     network: SASANet,
     rows: Rows,
     validation: Rows | None,
@@ -195,14 +194,13 @@ def _run_phase(  # noqa: PLR0913 - the loop is one visible straight line
     phase: Phase,
     generator: torch.Generator,
     history: History,
-    deadline: float,
 ) -> None:
     network.requires_grad_(False)
     learned = network.parts(phase.parts)
     for parameter in learned:
         parameter.requires_grad_(True)
     optimizer = _make_optimizer(network, learned, phase, config)
-    clock = _Clock(phase, config.warm_up, deadline)
+    clock = _Clock(phase, config.warm_up, config.time_limit * _share(phase, config))
     # The attribution phase has no early stopping: its targets are noisy, its rate anneals to zero.
     judged = validation if phase.name != "attribution" else None
     best = _Best(network, config.patience)
@@ -297,22 +295,23 @@ class _Best:
 class _Clock:
     """The learning rate: a short warm-up, then half a cosine to zero, in steps or in time."""
 
-    def __init__(self, phase: Phase, warm_up: int, deadline: float) -> None:
+    def __init__(self, phase: Phase, warm_up: int, limit: float) -> None:
         self.peak, self.total = phase.learning_rate, phase.steps
         self.warm_up = min(warm_up, max(1, self.total // 10))
-        self.start, self.deadline = time.monotonic(), deadline
+        self.start, self.limit = time.monotonic(), limit
         self.step = 0
 
     def next_rate(self) -> float:
         done = self.step / self.total
-        if math.isfinite(self.deadline):
-            done = max(done, (time.monotonic() - self.start) / (self.deadline - self.start))
+        done = max(done, (time.monotonic() - self.start) / self.limit)
         self.step += 1
         cosine = 0.5 * (1 + math.cos(math.pi * min(done, 1.0)))
         return self.peak * min(1.0, self.step / self.warm_up) * cosine
 
     def over(self) -> bool:
-        return self.step >= self.total or time.monotonic() > self.deadline
+        # However short the limit, there is one step: an untrained model would pass for a trained.
+        out_of_time = self.step > 0 and time.monotonic() > self.start + self.limit
+        return self.step >= self.total or out_of_time
 
     def seconds(self) -> float:
         return round(time.monotonic() - self.start, 3)
