@@ -13,7 +13,8 @@ PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 def write_page(results: Path) -> None:
     """Write the page from what has been measured so far."""
     found = {path.stem: json.loads(path.read_text()) for path in sorted(results.glob("*.json"))}
-    sections = [_head(), _census(found), _default(found), _additivity(found), _scaling(found)]
+    makers = [_census, _default, _modules, _additivity, _scaling]
+    sections = [_head(), *(make(found) for make in makers)]
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text("\n".join(part for part in sections if part), encoding="utf-8")
 
@@ -96,6 +97,25 @@ def _default(found: dict[str, Any]) -> str:
         return ""
     header = ["table", "metric", "SASANet", "LightGBM", "difference", "fit, s", "self-game R²"]
     return "\n## Default settings, five splits each\n\n" + _table(header, rows)
+
+
+def _modules(found: dict[str, Any]) -> str:
+    rows = []
+    for name, what in (
+        ("context", "set value network, context Shapley module (default)"),
+        ("attention", "set value network, attention Shapley module"),
+        ("sequence", "the paper's sequence and attention modules"),
+    ):
+        if run := found.get(f"module-{name}"):
+            fields = ["ap", "auc", "self_game_r2", "order_gap"]
+            rows.append([what, *(f"{run[f]:.4f}" for f in fields), f"{run['explain_rate']:,.0f}"])
+    if not rows:
+        return ""
+    header = ["modules", "AP", "AUC", "self-game R²", "order gap", "explained rows per second"]
+    return (
+        "\n## Modules in equal time\n\nCensus income, 90 seconds of training each (60 for the "
+        "value network, 30 for the Shapley module), one seed.\n\n" + _table(header, rows)
+    )
 
 
 def _additivity(found: dict[str, Any]) -> str:

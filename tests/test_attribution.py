@@ -183,11 +183,6 @@ def check_starts_straight(module, cells, present, ends):
     close(module(cells, present, ends), straight_line(ends, module.points), atol=1e-12)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="bug: the last layer's weights start at zero but its bias does not, "
-    "so every cell starts with a random profile beside the straight line",
-)
 def test_the_context_module_starts_from_the_straight_line(module, mixed, rows):
     check_starts_straight(module(mixed, "context", stirred=0.0), *rows(mixed))
 

@@ -276,12 +276,10 @@ def test_prediction_gets_two_thirds_of_the_time():
     assert training._share(both.phases[0], config(phase("value"))) == 1
 
 
-def test_no_time_at_all_leaves_the_network_as_it_was(make_network, rows, seeded):
+def test_with_hardly_any_time_there_is_one_step_a_phase(make_network, rows, seeded):
     network = make_network(COLUMNS)
-    before = state(network)
     history = train(network, rows(), rows(seed=1), config(time_limit=1e-9), seeded())
-    assert history.epochs == []
-    check_equal(state(network), before)
+    assert [record["steps"] for record in history.epochs] == [1] * len(config().phases)
     check_usable(network, rows().cells)
 
 
@@ -309,11 +307,11 @@ def test_the_learning_rate_warms_up_and_goes_down_to_zero():
 
 def test_with_a_time_limit_the_learning_rate_follows_the_time():
     limit = 600.0
-    clock = training._Clock(phase(steps=10**6, learning_rate=1.0), 1, time.monotonic() + limit)
+    clock = training._Clock(phase(steps=10**6, learning_rate=1.0), 1, limit)
     assert clock.next_rate() > 0.99
     rates = []
     for _ in range(2):  # half the time passes, and then the rest
-        clock.start, clock.deadline = clock.start - limit / 2, clock.deadline - limit / 2
+        clock.start -= limit / 2
         rates.append(clock.next_rate())
     assert rates == pytest.approx([0.5, 0.0], abs=0.02)
     assert clock.over()
@@ -380,12 +378,6 @@ def test_other_errors_are_not_swallowed(make_network, rows, seeded, monkeypatch)
 
 # --- what stands still -------------------------------------------------------------------------
 
-SHARED_BUG = pytest.mark.xfail(
-    strict=True,
-    reason="bug: shared tokens are parameters of the attribution module too, so the polishing "
-    "phase trains them and moves the marginal module, whose Δ are its targets",
-)
-
 
 @pytest.mark.parametrize(
     "fields",
@@ -393,7 +385,7 @@ SHARED_BUG = pytest.mark.xfail(
         {},
         {"attribution": "attention"},
         SEQUENCE,
-        pytest.param(SEQUENCE | {"shared_tokens": True}, marks=SHARED_BUG),
+        SEQUENCE | {"shared_tokens": True},
     ],
     ids=["context", "attention", "sequence", "shared tokens"],
 )

@@ -91,7 +91,8 @@ def waterfall(
     base, total = bars["start"].iloc[0], ends.iloc[-1]
     ax.axvline(base, color="0.4", lw=0.8, ls=":")
     ax.set_yticks(heights, bars["label"])
-    ax.margins(x=0.14)
+    ax.use_sticky_edges = False  # bars would otherwise touch the frame
+    ax.margins(x=0.12)
     ax.set_xlabel(f"{explanation.units}: from the base value {base:.2f} to {total:.2f}")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
