@@ -15,6 +15,7 @@ from sasanet.coalitions import (
     random_coalitions,
     random_orders,
     random_prefixes,
+    read_profiles,
     reverse_orders,
 )
 
@@ -364,3 +365,12 @@ def test_a_row_with_nothing_present_has_no_attributions():
     nothing = torch.zeros(1, N, dtype=torch.bool)
     found = add_up(torch.randn(1, N, 2), torch.zeros(1, 2), nothing)
     assert torch.equal(found, torch.zeros(1, N, 2))
+
+
+def test_a_profile_is_read_at_each_features_place_and_mixed_between_points():
+    profiles = torch.tensor([[[[0.0], [10.0]], [[1.0], [3.0]], [[5.0], [7.0]]]])  # [1, 3, 2, 1]
+    place = torch.tensor([[2, 1, 0]])
+    found = read_profiles(profiles, place, torch.tensor([3]))
+    assert found[0, :, 0].tolist() == [10.0, 2.0, 5.0]
+    alone = read_profiles(profiles, torch.tensor([[0, 1, 2]]), torch.tensor([1]))
+    assert alone[0, :, 0].tolist() == [0.0, 0.0, 0.0]  # one feature is first; the others are out

@@ -111,17 +111,15 @@ def test_the_complete_row_gets_its_share_of_the_value_loss():
 
 # --- distillation ------------------------------------------------------------------------------
 
-# Two rows, two features, two points, one output. Row 0 is complete: feature 0 is first (it reads
-# the first point, 1, against Δ = 2), feature 1 last (the second point, 7, against 4).
-# Row 1 has only feature 0, first and alone: 3 against 0; feature 1 is absent, whatever it says.
-PROFILES = [[[[1.0], [5.0]], [[3.0], [7.0]]], [[[3.0], [9.0]], [[50.0], [60.0]]]]
-AT = [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [1.0, 0.0]]]
+# Two rows, two features, one output. Row 0 is complete: 1 against Δ = 2, and 7 against 4.
+# Row 1 has only feature 0: 3 against 0; feature 1 is absent, whatever it says.
+PREDICTED = [[[1.0], [7.0]], [[3.0], [50.0]]]
 DELTAS = [[[2.0], [4.0]], [[0.0], [-99.0]]]
 PRESENT = [[True, True], [True, False]]
 
 
 def parts():
-    return [torch.tensor(part) for part in (PROFILES, AT, DELTAS, PRESENT)]
+    return [torch.tensor(part) for part in (PREDICTED, DELTAS, PRESENT)]
 
 
 @pytest.mark.parametrize(
@@ -136,42 +134,31 @@ def test_the_distillation_loss_by_hand(weights, expected):
     close(distillation_loss(*parts(), torch.tensor(weights)), expected)
 
 
-def test_between_two_points_the_profile_is_mixed():
-    profiles, at, deltas, present = parts()
-    at[0, 0] = torch.tensor([0.25, 0.75])  # 0.25·1 + 0.75·5 = 4, against 2
-    loss = distillation_loss(profiles, at, deltas, present, torch.tensor([1.0, 0.0]))
-    close(loss, (4.0 + 9.0) / 2)
-
-
-def test_with_one_point_the_distillation_loss_is_equation_four():
-    phi = torch.tensor([[[[1.0, 0.0]], [[2.0, 4.0]]]])
+def test_several_outputs_share_the_distillation_loss():
+    predicted = torch.tensor([[[1.0, 0.0], [2.0, 4.0]]])
     deltas = torch.tensor([[[0.0, 1.0], [5.0, 4.0]]])
-    loss = distillation_loss(
-        phi, torch.ones(1, 2, 1), deltas, torch.ones(1, 2, dtype=torch.bool), torch.ones(1)
-    )
+    loss = distillation_loss(predicted, deltas, torch.ones(1, 2, dtype=torch.bool), torch.ones(1))
     close(loss, (1 + 1 + 9 + 0) / 4)
 
 
 def test_a_row_with_nothing_present_has_nothing_to_distil():
-    profiles, at, deltas, present = parts()
-    loss = distillation_loss(profiles, at, deltas, present & False, torch.ones(2))
-    assert loss.item() == 0
+    predicted, deltas, present = parts()
+    assert distillation_loss(predicted, deltas, present & False, torch.ones(2)).item() == 0
 
 
-def distil_attached(profiles, at, contributions, present, weights):
+def distil_attached(predicted, contributions, present, weights):
     """Return the broken twin: the loss without the detached target."""
-    predicted = torch.einsum("bnrk,bnr->bnk", profiles, at)
     error = (predicted - contributions) ** 2 * present[..., None]
     return weighted_mean(error.sum((1, 2)), weights)
 
 
 def check_targets_stand_still(loss):
-    profiles, at, deltas, present = parts()
-    profiles.requires_grad_()
+    predicted, deltas, present = parts()
+    predicted.requires_grad_()
     deltas.requires_grad_()
-    loss(profiles, at, deltas, present, torch.ones(2)).backward()
-    assert profiles.grad.abs().sum() > 0
-    assert (profiles.grad[~present] == 0).all()
+    loss(predicted, deltas, present, torch.ones(2)).backward()
+    assert predicted.grad.abs().sum() > 0
+    assert (predicted.grad[~present] == 0).all()
     assert deltas.grad is None
 
 

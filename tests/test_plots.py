@@ -18,7 +18,8 @@ def test_bars_lead_from_the_base_value_to_the_prediction(explanation):
     bars = waterfall_data(explanation, row=0, top=2)
     assert bars["label"].tolist() == ["b = x", "a = 1.5", "2 other features"]
     assert bars["start"].tolist() == [1.0, -1.0, -0.5]
-    assert bars["start"].iloc[-1] + bars["change"].iloc[-1] == explanation.prediction[0]
+    end = bars["start"].iloc[-1] + bars["change"].iloc[-1]
+    assert end == pytest.approx(explanation.prediction[0])
 
 
 def test_it_draws_on_the_given_axes_and_returns_them(explanation):

@@ -152,7 +152,7 @@ def audit(
     with torch.inference_mode(), steady_heap():
         exact = cells.shape[1] <= _EXACT_UP_TO
         truth = _enumerated(network, cells) if exact else None
-        truth = truth or _sampled(network, cells, _self_game, n_orders, generator)
+        truth = truth or _sampled(network, cells, SASANet.value_steps, n_orders, generator)
         findings += _errors("self-game", phi, truth[0] * scale, truth[1] * scale**2, cells)
         if not network.is_set:
             found = _sampled(network, cells, _along_orders, n_orders, generator)
@@ -177,22 +177,6 @@ def _along_orders(
     """Return the marginal module's Δ along each order and its reverse."""
     vectors = network.marginal.cell_vectors(cells, present)
     return network.marginal.contributions_both_ways(vectors, present, orders)
-
-
-def _self_game(
-    network: SASANet, cells: Tensor, present: Tensor, orders: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Return the differences of the model's own v(S) along each order and its reverse."""
-    if network.is_set:  # there the marginal module's Δ are just these differences
-        return _along_orders(network, cells, present, orders)
-    n = cells.shape[1]
-    rank = torch.empty_like(orders).scatter_(1, orders, torch.arange(n).expand_as(orders))
-    steps = torch.arange(1, n + 1)[None, :, None]
-    prefix = (rank[:, None] < steps) & present[:, None]  # [B, N, N]: the first k of the order
-    ahead = network.values(cells, prefix)
-    behind = network.values(cells, present[:, None] & ~prefix)
-    forth = torch.cat([ahead[:, :1], ahead.diff(dim=1)], 1)
-    return forth, torch.cat([ahead[:, -1:] - behind[:, :1], -behind.diff(dim=1)], 1)
 
 
 def _sampled(

@@ -95,6 +95,16 @@ def position_weights(sizes: Tensor, n_features: int, points: int) -> Tensor:
     return hats * (place < sizes[:, None])[..., None]
 
 
+def read_profiles(profiles: Tensor, place: Tensor, sizes: Tensor) -> Tensor:
+    """Return each feature's profile at its place in the order: φ_{i,k}.
+
+    Shape: profiles [B, N, R, K], place [B, N] (from 0), sizes [B] → [B, N, K].
+    """
+    weights = position_weights(sizes, place.shape[1], profiles.shape[2])
+    at = torch.gather(weights, 1, place[..., None].expand_as(weights))
+    return torch.einsum("bnrk,bnr->bnk", profiles, at)
+
+
 def add_up(attributions: Tensor, total: Tensor, present: Tensor) -> Tensor:
     """Shift the attributions of present features equally so that they sum to the total.
 

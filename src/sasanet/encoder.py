@@ -107,9 +107,6 @@ class TableEncoder:
         """Learn the columns of a table (anything ``read_table`` reads)."""
         frame = read_table(X)
         names, codes = [str(label) for label in frame.columns], {str(c) for c in self.categorical}
-        if len(set(names)) < len(names):
-            twice = sorted({name for name in names if names.count(name) > 1})
-            raise InvalidInputError(f"Column names must be unique, however twice: {short(twice)}.")
         if strangers := codes.difference(names):
             what = f"{short(sorted(strangers))} not in {short(names)}"
             raise InvalidInputError(f"categorical must name columns of X, however: {what}.")
@@ -120,7 +117,7 @@ class TableEncoder:
         self.named = all(isinstance(label, str) for label in frame.columns)
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float32]:
+    def transform(self, X: Any, warn: bool = True) -> NDArray[np.float32]:
         """Return the place of every cell, float32 [n, d], NaN where the cell is missing."""
         frame = self._align(read_table(X))
         cells = np.empty(frame.shape, dtype=np.float32)
@@ -132,7 +129,7 @@ class TableEncoder:
             else:
                 cells[:, j], strangers = _place_levels(frame.iloc[:, j], column)
                 unseen += [f"{column.name!r} {short(strangers[:3])}"] if strangers else []
-        if unseen:
+        if unseen and warn:
             more = f" and {len(unseen) - 3} more" if len(unseen) > 3 else ""
             what = f"Levels never seen in training get place 0: {', '.join(unseen[:3])}{more}."
             warnings.warn(what, errors.UnknownLevelWarning, stacklevel=2)

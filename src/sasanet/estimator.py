@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -112,7 +113,8 @@ class SelfExplainingModel(BaseEstimator):
         held_out = target.hold_out(0 if validation else recipe.validation_fraction, random)
         numbers = "knots" if recipe.architecture.numbers == "knots" else "standard"
         encoder = TableEncoder(numbers, recipe.architecture.n_knots, self.categorical)
-        cells = encoder.fit(table[~held_out]).transform(table)
+        # Levels that only held-out rows have are learned as unseen, and are no news to the user.
+        cells = encoder.fit(table[~held_out]).transform(table, warn=False)
         rows = _rows(cells, target.numbers, weights, device)
         stop = rows[torch.from_numpy(held_out)] if weights[held_out].any() else None
         if validation:
@@ -196,13 +198,16 @@ class SelfExplainingModel(BaseEstimator):
         _, cells = self._encode(X)
         return self.target_.to_raw(inference.outputs(self.network_, cells).numpy())
 
-    def explain(self, X: Any) -> Explanation:
+    def explain(self, X: Any, refine: int = 0) -> Explanation:
         """Return the attributions of every prediction, in one forward pass.
 
         Parameters
         ----------
         X : table (n, d)
             Rows to explain; cells may be missing, and have attribution exactly 0.
+        refine : int, default=0
+            Correct the learned attributions by so many random orders per row (at least 4): the
+            result is unbiased and ``error_std`` holds its standard errors.
 
         Returns
         -------
@@ -215,7 +220,11 @@ class SelfExplainingModel(BaseEstimator):
                 "explain needs a Shapley module, however: this model was built with "
                 "attribution='none' (the ablation SASANet-d); fit one with attribution='context'"
             )
-        values = inference.attributions(self.network_, cells).numpy() * self.target_.scale
+        errors = None
+        if refine:
+            values, errors = self._refine(cells, refine)
+        else:
+            values = inference.attributions(self.network_, cells).numpy() * self.target_.scale
         names = self.encoder_.names
         table = table.set_axis([str(label) for label in table.columns], axis=1)
         single = len(self.base_value_) == 1
@@ -226,8 +235,20 @@ class SelfExplainingModel(BaseEstimator):
             data=table[list(names)] if self.encoder_.named else table,
             feature_names=names,
             output_names=() if single else tuple(map(str, self.target_.labels)),
+            error_std=errors if errors is None or not single else errors[..., 0],
             units=self.target_.units,
         )
+
+    def _refine(self, cells: Tensor, n_orders: int) -> tuple[Floats, Floats]:
+        if isinstance(n_orders, bool) or not isinstance(n_orders, Integral) or n_orders < 4:
+            raise InvalidInputError(
+                f"refine must be 0 or a number of orders of at least 4, however: {n_orders!r}"
+            )
+        # One seed for every call: an explanation does not change when it is asked for again.
+        generator = torch.Generator().manual_seed(0)
+        found = inference.refined_attributions(self.network_, cells, n_orders // 2, generator)
+        values, errors = (part.numpy() * self.target_.scale for part in found)
+        return values, errors
 
     def value(self, X: Any, coalitions: Any) -> Floats:
         """Return the model's raw output when only some features are known.

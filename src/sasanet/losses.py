@@ -6,7 +6,6 @@ Weights w [B] are sample weights; every loss is a weighted mean over rows.
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -50,16 +49,15 @@ def value_loss(losses: Tensor, weights: Tensor, full_share: float) -> Tensor:
 
 
 def distillation_loss(
-    profiles: Tensor, at: Tensor, contributions: Tensor, present: Tensor, weights: Tensor
+    predicted: Tensor, contributions: Tensor, present: Tensor, weights: Tensor
 ) -> Tensor:
     """Return L_s (Eq. 6): squared distance of φ_{i,pos(i)} to the detached Δ of feature i.
 
     With one profile point this is Eq. (4), the ablation SASANet-p.
 
-    Shape: profiles [B, N, R, K], at [B, N, R] (the weights of feature i's position),
-    contributions [B, N, K] by feature, present [B, N], weights [B] → scalar.
+    Shape: predicted (the profile at the feature's position) and contributions [B, N, K] by
+    feature, present [B, N], weights [B] → scalar.
     """
-    predicted = torch.einsum("bnrk,bnr->bnk", profiles, at)
     error = (predicted - contributions.detach()) ** 2 * present[..., None]
     per_row = error.sum((1, 2)) / (present.sum(1).clamp_min(1) * error.shape[2])
     return weighted_mean(per_row, weights)

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from sasanet.architecture import Architecture
 from sasanet.attribution import AttentionAttribution, AttributionModule, ContextAttribution
-from sasanet.coalitions import add_up, position_weights
+from sasanet.coalitions import add_up, position_weights, positions
 from sasanet.marginal import MarginalModule, SequenceMarginal, SetMarginal
 from sasanet.tokens import Tokens, make_tokens
 
@@ -130,19 +130,22 @@ class SASANet(nn.Module):
         → profiles [B, N, R, K], output [B, K].
         """
         assert self.attribution is not None
-        sizes = present.sum(1)
-        mean = position_weights(sizes, len(self.columns), self.points).sum(1)
-        mean = mean / sizes[:, None].clamp_min(1)  # [B, R], Lemma 3.9
         if isinstance(self.marginal, SetMarginal):
             with torch.no_grad():  # the targets' side: distillation never moves the marginal module
                 vectors = self.marginal.cell_vectors(cells, present) if vectors is None else vectors
                 ends, output = self.marginal.ends(cells, present, vectors)
             profile = self.attribution(cells, present, ends)
-            attributions = torch.einsum("bnrk,br->bnk", profile, mean)
+            attributions = self._mean_over_positions(profile, present)
             shift = add_up(attributions, output, present) - attributions
             return (profile + shift[:, :, None]) * present[..., None, None], output
         profile = self.attribution(cells, present, None) * present[..., None, None]
-        return profile, torch.einsum("bnrk,br->bk", profile, mean)
+        return profile, self._mean_over_positions(profile, present).sum(1)
+
+    def _mean_over_positions(self, profile: Tensor, present: Tensor) -> Tensor:
+        """Return φ_i = mean of φ_{i,k} over k ≤ |S| (Lemma 3.9): [B, N, R, K] → [B, N, K]."""
+        sizes = present.sum(1)
+        weights = position_weights(sizes, len(self.columns), self.points).sum(1)  # [B, R]
+        return torch.einsum("bnrk,br->bnk", profile, weights / sizes[:, None].clamp_min(1))
 
     def attribute(self, cells: Tensor, present: Tensor) -> tuple[Tensor, Tensor]:
         """Return the attributions and the output they add up to, in one pass.
@@ -150,10 +153,7 @@ class SASANet(nn.Module):
         Shape: cells, present [B, N] → φ [B, N, K], output [B, K]; φ is 0 where absent.
         """
         profile, output = self.profiles(cells, present)
-        sizes = present.sum(1)
-        mean = position_weights(sizes, len(self.columns), self.points).sum(1)
-        attributions = torch.einsum("bnrk,br->bnk", profile, mean / sizes[:, None].clamp_min(1))
-        return add_up(attributions, output, present), output
+        return add_up(self._mean_over_positions(profile, present), output, present), output
 
     def values(self, cells: Tensor, coalitions: Tensor) -> Tensor:
         """Return the model's output for every coalition, relative to the base value.
@@ -173,6 +173,24 @@ class SASANet(nn.Module):
         total = self.marginal.contributions(vectors, flat, orders).sum(1)
         return total.unflatten(0, coalitions.shape[:2])
 
+    def value_steps(self, cells: Tensor, present: Tensor, orders: Tensor) -> tuple[Tensor, Tensor]:
+        """Return how the model's own v(S) grows along each order and along its reverse.
+
+        Both in the order's own sequence; their mean over orders is the Shapley value (Eq. 2).
+
+        Shape: cells, present, orders [B, N] → two [B, N, K].
+        """
+        if isinstance(self.marginal, SetMarginal):  # there Δ is just the growth of v
+            vectors = self.marginal.cell_vectors(cells, present)
+            return self.marginal.contributions_both_ways(vectors, present, orders)
+        n = cells.shape[1]
+        steps = torch.arange(1, n + 1, device=cells.device)[None, :, None]
+        prefix = (positions(orders)[:, None] < steps) & present[:, None]  # the first k
+        ahead = self.values(cells, prefix)
+        behind = self.values(cells, present[:, None] & ~prefix)
+        forth = torch.cat([ahead[:, :1], ahead.diff(dim=1)], 1)
+        return forth, torch.cat([ahead[:, -1:] - behind[:, :1], -behind.diff(dim=1)], 1)
+
     def parts(self, names: Sequence[str]) -> list[nn.Parameter]:
         """Return the parameters of the named modules, each once.
 
@@ -180,5 +198,5 @@ class SASANet(nn.Module):
         its own targets.
         """
         found = dict.fromkeys(p for name in names for p in getattr(self, name).parameters())
-        fixed = () if "marginal" in names else self.marginal.parameters()
-        return [p for p in found if p not in set(fixed)]
+        fixed = set() if "marginal" in names else set(self.marginal.parameters())
+        return [p for p in found if p not in fixed]

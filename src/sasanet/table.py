@@ -6,6 +6,7 @@ What cannot be read is refused here, in one sentence with its remedy.
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from decimal import Decimal
 from reprlib import repr as short
 from typing import Any
@@ -57,6 +58,9 @@ def read_table(X: Any) -> pd.DataFrame:
         if size == 0:
             found = f"Found array with 0 {what} (shape={frame.shape})"
             raise InvalidInputError(f"{found} while a minimum of 1 is required.")
+    names = Counter(str(label) for label in frame.columns)
+    if twice := sorted(name for name, count in names.items() if count > 1):
+        raise InvalidInputError(f"Column names must be unique, however twice: {short(twice)}.")
     return frame
 
 

@@ -23,11 +23,11 @@ from tqdm.auto import tqdm
 
 from sasanet.coalitions import (
     by_feature,
-    position_weights,
     positions,
     random_coalitions,
     random_orders,
     random_prefixes,
+    read_profiles,
 )
 from sasanet.heap import steady_heap
 from sasanet.losses import distillation_loss, prediction_losses, value_loss, weighted_mean
@@ -145,9 +145,8 @@ def attribution_step(
 
 def _distil(profiles: Tensor, rows: Rows, kept: Tensor, place: Tensor, deltas: Tensor) -> Tensor:
     """Return L_s of profiles [B, N, R, K] read at each feature's place [B, N] against its Δ."""
-    weights = position_weights(kept.sum(1), kept.shape[1], profiles.shape[2])
-    at = torch.gather(weights, 1, place[..., None].expand_as(weights))
-    return distillation_loss(profiles, at, deltas, kept, rows.weights)
+    predicted = read_profiles(profiles, place, kept.sum(1))
+    return distillation_loss(predicted, deltas, kept, rows.weights)
 
 
 Step = Callable[[SASANet, Rows, TrainingConfig, torch.Generator], Tensor]
