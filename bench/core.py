@@ -63,7 +63,7 @@ def _lightgbm(settings: dict[str, Any], split: data.Split) -> tuple[LGBMClassifi
 def census_tuning() -> dict[str, Any]:
     """Choose LightGBM's settings for census income on a validation part."""
     split = data.census()
-    tried = []
+    tried: list[dict[str, Any]] = []
     for settings in SEARCH:
         _, quality, seconds = _lightgbm(settings, split)
         tried.append({"settings": settings, "validation_ap": quality, "fit_seconds": seconds})
@@ -212,7 +212,8 @@ def _additivity(model: SelfExplainingModel, split: data.Split) -> dict[str, Any]
     holes = np.random.RandomState(0).random_sample(X.shape) < 0.3
     gaps = {}
     for name, table in (("as given", X), ("30 % of the cells removed", X.mask(holes))):
-        raw = getattr(model, "decision_function", model.predict)(table)
+        kind = "predict" if isinstance(model, SASANetRegressor) else "decision_function"
+        raw = getattr(model, kind)(table)
         gap = np.abs(model.explain(table).prediction - raw) / np.maximum(1, np.abs(raw))
         gaps[name] = float(gap.max())
     return {"rows": len(X), "largest_gap": gaps}

@@ -350,7 +350,7 @@ def test_shared_tokens_are_the_same_parameters(make_network, mixed, shared):
         mixed, marginal="sequence", attribution="attention", shared_tokens=shared
     )
     assert (network.attribution.tokens is network.marginal.tokens) == shared
-    own, other = network.parts(("attribution",)), network.parts(("marginal",))
+    own, other = network.attribution.parameters(), network.marginal.parameters()
     assert bool({id(p) for p in own} & {id(p) for p in other}) == shared
 
 

@@ -9,6 +9,9 @@ QUICK = {"max_epochs": 12, "attribution_steps": 2, "random_state": 0}
 
 NOT_OURS = {
     "check_dataframe_column_names_consistency": "a changed order of columns is repaired by name",
+    "check_methods_subset_invariance": (
+        "float32 matrix products round by batch size, about 2e-7; test_invariance.py bounds it"
+    ),
     "check_sample_weight_equivalence_on_dense_data": (
         "training is stochastic: a row of weight two is not drawn in the same batches as two rows"
     ),

@@ -118,7 +118,9 @@ class Architecture:
             object.__setattr__(self, field, tuple(getattr(self, field)))  # JSON gives lists
         self._check_sizes()
         if not 0 <= self.full_share <= 1:
-            raise InvalidInputError(f"full_share must be in [0, 1], however: {self.full_share!r}")
+            raise InvalidInputError(
+                f"Architecture.full_share must be in [0, 1], however: {self.full_share!r}"
+            )
         shares = self.marginal == "sequence" and self.attribution != "context"
         if self.shared_tokens and not (shares and self.width == self.attribution_width):
             raise InvalidInputError(

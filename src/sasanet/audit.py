@@ -230,17 +230,16 @@ def _errors(
     noise = float(variance.mean())
     squared = ((phi - truth) ** 2).mean((1, 2)) - variance.mean((1, 2))
     mse = _interval(f"{name} RMSE", squared)
-    root = [math.sqrt(max(0.0, v)) for v in (mse.value, mse.low, mse.high)]
+    rmse, low, high = (math.sqrt(max(0.0, v)) for v in (mse.value, mse.low, mse.high))
     spread = max(float(truth.var()) - noise, 1e-300)
-    r2 = [1 - v / spread for v in (mse.value, mse.high, mse.low)]
     several = (~cells.isnan()).sum(1).numpy() > 3
     ranks = [_spearman(a, b) for a, b in zip(phi[several], truth[several], strict=True)]
     tops = [_top3(a, b) for a, b in zip(phi[several], truth[several], strict=True)]
     largest = float(np.abs(truth).max(1).mean())
-    share = f"{100 * root[0] / max(largest, 1e-300):.2f} % of the largest attribution of a row"
+    share = f"{100 * rmse / max(largest, 1e-300):.2f} % of the largest attribution of a row"
     return [
-        Finding(f"{name} RMSE", *root, noise=math.sqrt(noise), note=share),
-        Finding(f"{name} R²", *r2),
+        Finding(f"{name} RMSE", rmse, low, high, math.sqrt(noise), share),
+        Finding(f"{name} R²", 1 - mse.value / spread, 1 - mse.high / spread, 1 - mse.low / spread),
         _interval(f"{name} rank agreement", np.array(ranks or [1.0]), note="Spearman, per row"),
         _interval(f"{name} top-3 overlap", np.array(tops or [1.0])),
     ]

@@ -23,6 +23,7 @@ from sasanet.table import (
     NUMBERS,
     Floats,
     Level,
+    check_unique_names,
     factor,
     read_levels,
     read_numbers,
@@ -106,6 +107,7 @@ class TableEncoder:
     def fit(self, X: Any) -> TableEncoder:
         """Learn the columns of a table (anything ``read_table`` reads)."""
         frame = read_table(X)
+        check_unique_names(frame)
         names, codes = [str(label) for label in frame.columns], {str(c) for c in self.categorical}
         if strangers := codes.difference(names):
             what = f"{short(sorted(strangers))} not in {short(names)}"

@@ -29,7 +29,7 @@ from sasanet.errors import InterruptedFitWarning, InvalidInputError
 from sasanet.explanation import Explanation
 from sasanet.network import Columns, SASANet
 from sasanet.recipe import Recipe, make_phases, resolve
-from sasanet.table import read_table
+from sasanet.table import check_unique_names, read_table
 from sasanet.targets import Target
 from sasanet.training import Rows, TrainingConfig, train
 
@@ -126,6 +126,7 @@ class SelfExplainingModel(BaseEstimator):
     def _check(self, X: Any, y: Any, sample_weight: Any) -> tuple[pd.DataFrame, Any, Floats]:
         """Refuse what cannot be learned from; remember the columns the scikit-learn way."""
         table = read_table(X)
+        check_unique_names(table)  # before scikit-learn meets them
         if y is None:
             raise InvalidInputError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."

@@ -81,11 +81,12 @@ def refined_attributions(
     Shape: cells [n, N] → values, standard errors [n, N, K].
     """
 
-    def refine(part: Tensor, _: slice) -> tuple[Tensor, ...]:
+    def refine(part: Tensor, chunk: slice) -> tuple[Tensor, ...]:
+        del chunk
         present = ~part.isnan()
         sizes = present.sum(1)
-        profiles, _ = network.profiles(part, present)
-        learned, _ = network.attribute(part, present)
+        profiles = network.profiles(part, present)[0]
+        learned = network.attribute(part, present)[0]
         total = squares = torch.zeros((), dtype=torch.float64, device="cpu")
         for _ in range(n_pairs):
             orders = random_orders(present, generator)

@@ -90,7 +90,8 @@ class SASANetClassifier(ClassifierMixin, SelfExplainingModel):  # noqa: D101 - _
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of every row."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
 
 
 class SASANetRegressor(RegressorMixin, SelfExplainingModel):  # noqa: D101 - __doc__ is built

@@ -90,13 +90,14 @@ def _real(
     parameters: dict[str, Any], name: str, above: float | None = None, below: float = math.inf
 ) -> float:
     value = parameters[name]
-    number = value if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    number = float(value) if real else math.nan
     fits = number > above if above is not None else number >= 0
     if not (fits and (number < below or name == "time_limit")):
         floor = f"above {above}" if above is not None else "at least 0"
         ceiling = f" and below {below}" if below < math.inf else ""
         raise InvalidInputError(f"{name} must be a number {floor}{ceiling}, however: {value!r}")
-    return float(number)
+    return number
 
 
 def _count(parameters: dict[str, Any], name: str, auto: int | None = None, least: int = 1) -> int:

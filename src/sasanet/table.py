@@ -58,10 +58,14 @@ def read_table(X: Any) -> pd.DataFrame:
         if size == 0:
             found = f"Found array with 0 {what} (shape={frame.shape})"
             raise InvalidInputError(f"{found} while a minimum of 1 is required.")
+    return frame
+
+
+def check_unique_names(frame: pd.DataFrame) -> None:
+    """Refuse a table to learn from in which two columns have one name."""
     names = Counter(str(label) for label in frame.columns)
     if twice := sorted(name for name, count in names.items() if count > 1):
         raise InvalidInputError(f"Column names must be unique, however twice: {short(twice)}.")
-    return frame
 
 
 def _read_foreign(X: Any) -> pd.DataFrame:

@@ -96,7 +96,7 @@ def read_classes(y: Any, weights: Floats) -> Target:
     labels = np.unique(y)
     if len(labels) < 2:
         raise InvalidInputError(
-            f"y must hold at least two classes, however: only the class {labels.tolist()}"
+            f"y must hold at least two classes, however: only one class, {labels.tolist()}"
         )
     numbers = _class_index(y, tuple(labels.tolist()))
     # A class without weight still needs a finite base value: it counts as a thousandth of a row.
@@ -118,8 +118,8 @@ def read_quantities(y: Any, weights: Floats) -> Target:
 
 def _read_labels(y: Any) -> Any:
     # Before NumPy sees it: np.asarray(["a", nan]) would make a class of the text "nan".
-    missing = pd.isna(pd.Series(y, dtype=object)) if np.ndim(y) == 1 else np.zeros(1, bool)
-    if missing.any():
+    plain = isinstance(y, list | tuple | pd.Series | np.ndarray) and np.ndim(y) == 1
+    if plain and (missing := pd.isna(pd.Series(y, dtype=object))).any():
         raise InvalidInputError(
             f"y must not have missing labels, however: Input y contains NaN in {missing.sum()} rows"
         )

@@ -27,6 +27,10 @@ class TableTokens(nn.Module):
     Shape: cells [B, N] → [B, N, width].
     """
 
+    numbers: Tensor
+    offsets: Tensor
+    lines: Tensor
+
     def __init__(
         self, places: Sequence[int], is_number: Sequence[bool], width: int, scale: float
     ) -> None:
@@ -116,6 +120,10 @@ class MLPTokens(nn.Module):
 
     Shape: cells [B, N] (numbers standardised) → [B, N, width].
     """
+
+    numbers: Tensor
+    categories: Tensor
+    starts: Tensor
 
     def __init__(
         self,

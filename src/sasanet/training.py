@@ -224,7 +224,7 @@ def _run_phase(
                 if clock.over():
                     break
             network.eval()
-            record = {"phase": phase.name, "train_loss": sum(losses) / len(losses)}
+            record: dict[str, Any] = {"phase": phase.name, "train_loss": sum(losses) / len(losses)}
             if judged is not None:
                 record["validation_loss"] = validation_loss(network, judged, config)
                 best.see(record["validation_loss"])
