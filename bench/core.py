@@ -245,12 +245,12 @@ JOBS: dict[str, Callable[[], dict[str, Any]]] = {
         f"default-{name.replace(' ', '-')}": lambda name=name: default(name)  # type: ignore[misc]
         for name in data.NAMES
     },
+    "explain-million": explain_million,
+    **{f"scaling-{n}": lambda n=n: scaling(n) for n in (10, 40, 160, 640)},  # type: ignore[misc]
     **{
         f"module-{name}": lambda name=name: modules(name)  # type: ignore[misc]
         for name in ("context", "attention", "sequence")
     },
-    "explain-million": explain_million,
-    **{f"scaling-{n}": lambda n=n: scaling(n) for n in (10, 40, 160, 640)},  # type: ignore[misc]
 }
 
 

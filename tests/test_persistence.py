@@ -39,11 +39,16 @@ def test_a_loaded_model_predicts_and_explains_bit_identically(network, tmp_path)
         saved = kind(network, **QUICK).fit(X, target)
         saved.save(tmp_path / kind.__name__)
         loaded = load(tmp_path / kind.__name__)
-        assert type(loaded) is kind
+        assert type(loaded) is type(kind.load(tmp_path / kind.__name__)) is kind
         assert loaded.get_params() == saved.get_params()
         assert (loaded.predict(X) == saved.predict(X)).all()
         assert (loaded.explain(X).values == saved.explain(X).values).all()
         assert loaded.history_ == saved.history_
+
+
+def test_a_model_of_another_kind_is_refused(folder):
+    with pytest.raises(InvalidInputError, match="must hold a SASANetRegressor"):
+        SASANetRegressor.load(folder)
 
 
 def test_a_saved_model_holds_no_pickle_and_no_training_rows(folder):

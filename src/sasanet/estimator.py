@@ -314,6 +314,19 @@ class SelfExplainingModel(BaseEstimator):
         check_is_fitted(self)
         save_model(self, path)
 
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a model that :meth:`save` wrote; :func:`sasanet.load` finds the class itself."""
+        from sasanet.persistence import load  # persistence stands above this room
+
+        model = load(path)
+        if not isinstance(model, cls):
+            raise InvalidInputError(
+                f"{path} must hold a {cls.__name__}, however: a {type(model).__name__}; "
+                "sasanet.load finds the class itself"
+            )
+        return model
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "network_")
 

@@ -1,0 +1,16 @@
+"""The demo does the whole job and leaves a page."""
+
+from sasanet import demo, load
+
+
+def test_the_demo_leaves_a_model_and_a_page(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    demo.main()
+    said = capsys.readouterr().out
+    for part in ("SASANet", "LightGBM", "additivity gap", "self-game R²", "the log-odds by"):
+        assert part in said
+    assert "predictions identical: True" in said
+    page = (tmp_path / "demo-output" / "index.html").read_text("utf-8")
+    assert page.count("data:image/png;base64,") == 1
+    assert "http" not in page.replace("https://doi.org", "")
+    assert load(tmp_path / "demo-output" / "model").n_features_in_ == 20
