@@ -84,6 +84,12 @@ def test_given_numbers_replace_auto():
     assert found.verbose is True
 
 
+@pytest.mark.parametrize(("n_rows", "dropout", "held_out"), [(9_999, 0.3, 0.2), (10_000, 0.1, 0.1)])
+def test_small_tables_are_held_back_more(n_rows, dropout, held_out):
+    found = recipe(n_rows, dropout="auto", validation_fraction="auto")
+    assert (found.dropout, found.validation_fraction) == (dropout, held_out)
+
+
 def test_numbers_of_numpy_are_numbers():
     found = recipe(batch_size=np.int64(32), patience=np.int8(3), learning_rate=np.float32(0.5))
     assert (found.batch_size, found.patience, found.learning_rate) == (32, 3, 0.5)
@@ -162,7 +168,7 @@ def test_a_parameter_of_another_kind_gets_one_sentence(name, value):
     ("name", "value", "sentence"),
     [
         ("learning_rate", 0, "learning_rate must be a number above 0, however: 0"),
-        ("dropout", 1, "dropout must be a number at least 0 and below 1, however: 1"),
+        ("dropout", 1, "dropout must be 'auto' or a number at least 0 and below 1, however: 1"),
         ("patience", 0, "patience must be a whole number of at least 1, however: 0"),
         (
             "attribution_steps",

@@ -200,7 +200,7 @@ def test_a_missing_or_infinite_quantity_is_refused(y):
 def test_a_single_class_is_refused_by_name(y):
     with pytest.raises(InvalidInputError, match="at least two classes") as info:
         classes(y)
-    assert str(info.value).endswith(f"only the class {[y[0]]}")
+    assert str(info.value).endswith(f"only one class, {[y[0]]}")
 
 
 def test_quantities_are_no_classes():

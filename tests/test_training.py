@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -115,9 +116,16 @@ def test_no_global_random_number_is_used_without_dropout(make_network, rows, see
 # --- learning ----------------------------------------------------------------------------------
 
 
-def check_learned(history, start):
+def complete_loss(network, given, settings):
+    """Return the prediction loss of complete rows, which is what many rows are judged by."""
+    times = 1 + 1000 // len(given)
+    parts = (given.cells.repeat(times, 1), given.targets.repeat(times), given.weights.repeat(times))
+    return validation_loss(network, Rows(*parts), settings)
+
+
+def check_learned(end, start):
     """Training got clearly better than where it began."""
-    assert history.epochs[-1]["validation_loss"] < 0.8 * start
+    assert end < 0.8 * start
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -125,19 +133,19 @@ def check_learned(history, start):
 def test_every_task_is_learned(make_network, rows, seeded, task, fields):
     network = make_network(COLUMNS, TASKS[task], stirred=0.0, **fields)
     settings = config(phase("joint" if fields else "value", steps=120), task=task)
-    start = validation_loss(network, rows(task, seed=1), settings)
-    history = train(network, rows(task), rows(task, seed=1), settings, seeded())
-    check_learned(history, start)
+    start = complete_loss(network, rows(task, seed=1), settings)
+    train(network, rows(task), rows(task, seed=1), settings, seeded())
+    check_learned(complete_loss(network, rows(task, seed=1), settings), start)
     check_usable(network, rows(task).cells)
 
 
 def test_learning_nothing_is_noticed(make_network, rows, seeded):
     network = make_network(COLUMNS, stirred=0.0)
     settings = config(phase(steps=20, learning_rate=1e-9))
-    start = validation_loss(network, rows(seed=1), settings)
-    history = train(network, rows(), rows(seed=1), settings, seeded())
+    start = complete_loss(network, rows(seed=1), settings)
+    train(network, rows(), rows(seed=1), settings, seeded())
     with pytest.raises(AssertionError):
-        check_learned(history, start)
+        check_learned(complete_loss(network, rows(seed=1), settings), start)
 
 
 @pytest.mark.parametrize(
@@ -249,8 +257,17 @@ def test_the_validation_loss_is_that_of_rows_as_they_are(make_network, rows):
         logits = network.values(given.cells, given.present[:, None])[:, 0, 0] + 0.3
     losses = F.binary_cross_entropy_with_logits(logits, given.targets, reduction="none")
     expected = (losses * weights).sum() / weights.sum()
-    found = validation_loss(network, Rows(given.cells, given.targets, weights), settings)
-    assert found == pytest.approx(expected.item(), abs=1e-5)
+    judged = Rows(given.cells, given.targets, weights)
+    assert complete_loss(network, judged, settings) == pytest.approx(expected.item(), abs=1e-5)
+    few = validation_loss(network, judged, replace(settings, full_share=1.0))
+    assert few == pytest.approx(expected.item(), abs=1e-5)
+
+
+def test_few_rows_are_also_judged_by_fixed_coalitions(make_network, rows):
+    network, given = make_network(COLUMNS), rows()
+    found = [validation_loss(network, given, config(full_share=share)) for share in (1.0, 0.5, 0.5)]
+    assert found[0] != pytest.approx(found[1], abs=1e-4)
+    assert found[1] == found[2]
 
 
 # --- time --------------------------------------------------------------------------------------

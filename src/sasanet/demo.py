@@ -101,7 +101,7 @@ def _page(
 <title>SASANet on German credit</title><style>
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 1rem }}
 table {{ border-collapse: collapse; }} td, th {{ padding: .2rem .8rem .2rem 0; text-align: left; }}
-pre {{ overflow-x: auto; background: #f5f5f5; padding: 1rem; }} img {{ max-width: 100%; }}
+pre {{ white-space: pre-wrap; background: #f5f5f5; padding: 1rem; }} img {{ max-width: 100%; }}
 </style></head><body>
 <h1>SASANet on German credit</h1>
 <p>A model that is its own explanation: each prediction is a base value plus one number per feature,

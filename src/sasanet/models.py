@@ -22,14 +22,15 @@ _PARAMETERS = """
         Peak learning rate: a short warm-up, then half a cosine down to zero.
     weight_decay : float, default=1e-2
         Decay of the feed-forward matrices.
-    dropout : float, default=0.1
-        Dropout inside the marginal module.
+    dropout : float or "auto", default="auto"
+        Dropout inside the marginal module; "auto" is 0.3 below 10,000 rows, else 0.1.
     batch_size, max_epochs, attribution_steps : int or "auto", default="auto"
         Chosen by the number of rows; the rule is in :mod:`sasanet.recipe`.
     patience : int, default=8
         Epochs without a better validation loss before training stops; the best weights are kept.
-    validation_fraction : float, default=0.1
-        Share of the rows that decide when to stop; 0 trains to the end on all rows.
+    validation_fraction : float or "auto", default="auto"
+        Share of the rows that decide when to stop; "auto" is 0.2 below 10,000 rows, else 0.1.
+        0 trains to the end on all rows.
     time_limit : float, default=inf
         Seconds; the learning rate reaches zero in time.
     categorical : sequence of str or int, default=()

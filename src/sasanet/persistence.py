@@ -215,7 +215,7 @@ def _rebuild(saved: dict[str, Any], weights: dict[str, Any]) -> SelfExplainingMo
         model.feature_names_in_ = np.array(model.encoder_.names, dtype=object)
     cap = math.inf if saved["cap"] is None else saved["cap"]
     architecture = Architecture.from_dict(saved["architecture"])
-    network = model._make_network(architecture, cap, model.dropout)
+    network = model._make_network(architecture, cap, dropout=0.0)  # no dropout outside training
     missing, foreign = network.load_state_dict(weights, strict=False)
     shared = {name for name in missing if name.startswith("attribution.tokens.")}
     if foreign or set(missing) - (shared if architecture.shared_tokens else set()):

@@ -7,6 +7,8 @@ do not overfit and 300,000 do not underfit:
 batch_size                rows / 40 rounded down to a power of two, between 64 and 512
 max_epochs                600,000 / rows, between 8 and 40
 attribution_steps         batches of 128; 20 per row in total, between 60,000 and 250,000 rows
+dropout                   0.3 below 10,000 rows, else 0.1
+validation_fraction       0.2 below 10,000 rows, else 0.1
 ========================  ========================================================================
 """
 
@@ -21,6 +23,7 @@ from sasanet.architecture import Architecture, named
 from sasanet.errors import InvalidInputError
 from sasanet.training import Phase
 
+_SMALL = 10_000  # rows below which a network of this size needs more holding back
 _ATTRIBUTION_BATCH = 128  # many small steps: what limits distillation is the noise of its targets
 
 
@@ -45,18 +48,21 @@ def resolve(parameters: dict[str, Any], n_rows: int) -> Recipe:
     """Check an estimator's parameters and replace every "auto"."""
     batch = 2 ** math.floor(math.log2(max(1.0, n_rows / 40)))
     draws = min(max(20 * n_rows, 60_000), 250_000)
+    small = n_rows < _SMALL
     return Recipe(
         architecture=named(parameters["network"]),
         learning_rate=_real(parameters, "learning_rate", above=0),
         weight_decay=_real(parameters, "weight_decay"),
-        dropout=_real(parameters, "dropout", below=1),
+        dropout=_real(parameters, "dropout", below=1, auto=0.3 if small else 0.1),
         batch_size=_count(parameters, "batch_size", min(max(64, batch), 512)),
         epochs=_count(parameters, "max_epochs", min(max(8, round(600_000 / n_rows)), 40)),
         patience=_count(parameters, "patience"),
         attribution_steps=_count(
             parameters, "attribution_steps", math.ceil(draws / _ATTRIBUTION_BATCH), least=0
         ),
-        validation_fraction=_real(parameters, "validation_fraction", below=1),
+        validation_fraction=_real(
+            parameters, "validation_fraction", below=1, auto=0.2 if small else 0.1
+        ),
         time_limit=_real(parameters, "time_limit", above=0),
         verbose=bool(parameters["verbose"]),
     )
@@ -87,16 +93,24 @@ def make_phases(recipe: Recipe, n_rows: int) -> tuple[Phase, ...]:
 
 
 def _real(
-    parameters: dict[str, Any], name: str, above: float | None = None, below: float = math.inf
+    parameters: dict[str, Any],
+    name: str,
+    above: float | None = None,
+    below: float = math.inf,
+    auto: float | None = None,
 ) -> float:
     value = parameters[name]
+    if auto is not None and isinstance(value, str) and value == "auto":
+        return auto
     real = isinstance(value, Real) and not isinstance(value, bool)
     number = float(value) if real else math.nan
     fits = number > above if above is not None else number >= 0
     if not (fits and (number < below or name == "time_limit")):
         floor = f"above {above}" if above is not None else "at least 0"
         ceiling = f" and below {below}" if below < math.inf else ""
-        raise InvalidInputError(f"{name} must be a number {floor}{ceiling}, however: {value!r}")
+        choice = "'auto' or " if auto is not None else ""
+        must = f"{choice}a number {floor}{ceiling}"
+        raise InvalidInputError(f"{name} must be {must}, however: {value!r}")
     return number
 
 
