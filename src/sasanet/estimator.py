@@ -161,7 +161,8 @@ class SelfExplainingModel(BaseEstimator):
             time_limit=recipe.time_limit,
             verbose=recipe.verbose,
         )
-        with torch.random.fork_rng(devices=[]):  # weights and dropout, without a global seed
+        forked = [device] if device.type == "cuda" else []
+        with torch.random.fork_rng(forked):  # weights and dropout, without a global seed
             torch.manual_seed(seed)
             cap = self.target_.cap(len(rows))
             network = self._make_network(recipe.architecture, cap, recipe.dropout).to(device)
