@@ -142,7 +142,7 @@ def modules(name: str) -> dict[str, Any]:
     }[name]
     split = data.census()
     model = SASANetClassifier(
-        architecture, random_state=0, max_epochs=100, attribution_steps=10**6, time_limit=90
+        architecture, random_state=0, max_epochs=100, attribution_steps=10**6, time_limit=45
     ).fit(split.X_train, split.y_train)
     score = model.predict_proba(split.X_test)[:, 1]
     report = model.audit(split.X_test, n_rows=64, n_orders=400)

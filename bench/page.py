@@ -113,8 +113,8 @@ def _modules(found: dict[str, Any]) -> str:
         return ""
     header = ["modules", "AP", "AUC", "self-game R²", "order gap", "explained rows per second"]
     return (
-        "\n## Modules in equal time\n\nCensus income, 90 seconds of training each (60 for the "
-        "value network, 30 for the Shapley module), one seed.\n\n" + _table(header, rows)
+        "\n## Modules in equal time\n\nCensus income, 45 seconds of training each (30 for the "
+        "value network, 15 for the Shapley module), one seed.\n\n" + _table(header, rows)
     )
 
 
