@@ -188,15 +188,15 @@ def _sampled(
     for part in cells.split(_CHUNK_ROWS):
         part = part.to(device)
         present = ~part.isnan()
-        total = squares = torch.zeros(1, dtype=torch.float64)
-        for _ in range(n_pairs):
+
+        def pair(part: Tensor = part, present: Tensor = present) -> Tensor:
             orders = random_orders(present, generator)
             forth, back = game(network, part, present, orders)
-            pair = by_feature((forth + back) / 2, orders).cpu().double()
-            total, squares = total + pair, squares + pair**2
-        mean = total / n_pairs
+            return by_feature((forth + back) / 2, orders)
+
+        mean, variance = inference.mean_of_draws(pair, n_pairs)
         means.append(mean)
-        variances.append((squares / n_pairs - mean**2).clamp_min(0) / (n_pairs - 1))
+        variances.append(variance)
     return torch.cat(means).numpy(), torch.cat(variances).numpy()
 
 

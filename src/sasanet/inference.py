@@ -68,6 +68,16 @@ def coalition_outputs(network: SASANet, cells: Tensor, coalitions: Tensor) -> Te
     return result.double()
 
 
+def mean_of_draws(draw: Callable[[], Tensor], n_draws: int) -> tuple[Tensor, Tensor]:
+    """Return the mean of equally distributed draws in float64, and the variance of that mean."""
+    total = squares = torch.zeros((), dtype=torch.float64)
+    for _ in range(n_draws):
+        drawn = draw().cpu().double()
+        total, squares = total + drawn, squares + drawn**2
+    mean = total / n_draws
+    return mean, (squares / n_draws - mean**2).clamp_min(0) / max(1, n_draws - 1)
+
+
 def refined_attributions(
     network: SASANet, cells: Tensor, n_pairs: int, generator: torch.Generator
 ) -> tuple[Tensor, Tensor]:
@@ -86,18 +96,17 @@ def refined_attributions(
         present = ~part.isnan()
         sizes = present.sum(1)
         profiles = network.profiles(part, present)[0]
-        learned = network.attribute(part, present)[0]
-        total = squares = torch.zeros((), dtype=torch.float64, device="cpu")
-        for _ in range(n_pairs):
+        learned = network.mean_over_positions(profiles, present)
+
+        def surprise() -> Tensor:
             orders = random_orders(present, generator)
             forth, back = network.value_steps(part, present, orders)
             place = positions(orders)
             behind = (sizes[:, None] - 1 - place).clamp_min(0)
             known = read_profiles(profiles, place, sizes) + read_profiles(profiles, behind, sizes)
-            surprise = ((by_feature(forth + back, orders) - known) / 2).cpu().double()
-            total, squares = total + surprise, squares + surprise**2
-        mean = total / n_pairs
-        variance = (squares / n_pairs - mean**2).clamp_min(0) / max(1, n_pairs - 1)
+            return (by_feature(forth + back, orders) - known) / 2
+
+        mean, variance = mean_of_draws(surprise, n_pairs)
         full = network.values(part, present[:, None])[:, 0]
         return learned.cpu().double() + mean, variance.sqrt(), full, present
 

@@ -135,13 +135,13 @@ class SASANet(nn.Module):
                 vectors = self.marginal.cell_vectors(cells, present) if vectors is None else vectors
                 ends, output = self.marginal.ends(cells, present, vectors)
             profile = self.attribution(cells, present, ends)
-            attributions = self._mean_over_positions(profile, present)
+            attributions = self.mean_over_positions(profile, present)
             shift = add_up(attributions, output, present) - attributions
             return (profile + shift[:, :, None]) * present[..., None, None], output
         profile = self.attribution(cells, present, None) * present[..., None, None]
-        return profile, self._mean_over_positions(profile, present).sum(1)
+        return profile, self.mean_over_positions(profile, present).sum(1)
 
-    def _mean_over_positions(self, profile: Tensor, present: Tensor) -> Tensor:
+    def mean_over_positions(self, profile: Tensor, present: Tensor) -> Tensor:
         """Return φ_i = mean of φ_{i,k} over k ≤ |S| (Lemma 3.9): [B, N, R, K] → [B, N, K]."""
         sizes = present.sum(1)
         weights = position_weights(sizes, len(self.columns), self.points).sum(1)  # [B, R]
@@ -153,7 +153,7 @@ class SASANet(nn.Module):
         Shape: cells, present [B, N] → φ [B, N, K], output [B, K]; φ is 0 where absent.
         """
         profile, output = self.profiles(cells, present)
-        return add_up(self._mean_over_positions(profile, present), output, present), output
+        return add_up(self.mean_over_positions(profile, present), output, present), output
 
     def values(self, cells: Tensor, coalitions: Tensor) -> Tensor:
         """Return the model's output for every coalition, relative to the base value.
