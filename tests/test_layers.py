@@ -12,6 +12,7 @@ ROOMS = [  # from the ground up: a room may import only what stands before it
     "table",
     "encoder",
     "explanation",
+    "posthoc",
     "explanation_file",
     "architecture",
     "coalitions",
@@ -36,8 +37,10 @@ MATHEMATICS = ("coalitions", "tokens", "marginal", "attribution", "network", "lo
 FORBIDDEN = {
     **dict.fromkeys(MATHEMATICS, ("pandas", "sklearn", "matplotlib")),
     "explanation": ("torch",),
+    "posthoc": ("torch", "sklearn"),
     "plots": ("torch",),
     "encoder": ("torch",),
+    "datasets": ("torch",),
 }
 
 

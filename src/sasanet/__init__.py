@@ -9,6 +9,7 @@ The rooms, in the order a table walks through them:
 - ``losses``, ``recipe``, ``training``: the one training loop
 - ``targets``, ``estimator``, ``models``, ``inference``: scikit-learn's contract
 - ``explanation``: the result people hold
+- ``posthoc``: Shapley values and interactions of any game, exact or sampled
 - ``audit``: is it true? · ``persistence``: safetensors and JSON · ``datasets`` · ``demo``
 """
 
