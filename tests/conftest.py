@@ -11,6 +11,7 @@ from sasanet.architecture import Architecture
 from sasanet.network import Columns, SASANet
 
 SMALL = {
+    "attribution": "context",  # the default is a formula and has no parameters to stir
     "width": 12,
     "marginal_layers": (10,),
     "marginal_heads": 2,

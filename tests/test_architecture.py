@@ -82,7 +82,7 @@ def test_a_preset_with_one_other_size_is_noticed(name, change):
 
 def test_the_default_is_the_set_network():
     assert ARCHITECTURES["set"] == Architecture()
-    assert (Architecture().marginal, Architecture().attribution) == ("set", "context")
+    assert (Architecture().marginal, Architecture().attribution) == ("set", "closed_form")
     assert not Architecture().shared_tokens
 
 

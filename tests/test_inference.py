@@ -11,13 +11,14 @@ from sasanet import inference
 from sasanet.coalitions import random_coalitions
 
 NETWORKS = [
+    {"marginal": "set", "attribution": "closed_form"},
     {"marginal": "set", "attribution": "context"},
     {"marginal": "sequence", "attribution": "attention", "shared_tokens": True},
 ]
 ROWS = 23
 
 
-@pytest.fixture(params=NETWORKS, ids=["set", "sequence"])
+@pytest.fixture(params=NETWORKS, ids=["set", "learned", "sequence"])
 def network(request, make_network, mixed):
     """Return both networks in turn, with three outputs."""
     return make_network(mixed, 3, cap=4.0, **request.param)

@@ -13,6 +13,7 @@ from sasanet.coalitions import random_coalitions
 from sasanet.network import Columns, SASANet
 
 NETWORKS = [
+    {"marginal": "set", "attribution": "closed_form"},
     {"marginal": "set", "attribution": "context"},
     {"marginal": "set", "attribution": "attention"},
     {"marginal": "set", "attribution": "context", "numbers": "mlp"},

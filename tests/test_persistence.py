@@ -1,5 +1,6 @@
 """A saved model is the same model, an interrupted save harms nothing, a damaged file is noticed."""
 
+import copy
 import json
 import shutil
 import subprocess
@@ -9,9 +10,11 @@ import textwrap
 import numpy as np
 import pytest
 
-from sasanet import SASANetClassifier, SASANetRegressor, load, persistence
+from sasanet import SASANetClassifier, SASANetRegressor, load
+from sasanet.audit import Audit
 from sasanet.datasets import load_penguins
 from sasanet.errors import InvalidInputError, SavedFileError
+from sasanet.sealing import sealed
 
 QUICK = {"max_epochs": 1, "attribution_steps": 3, "random_state": 0}
 
@@ -129,7 +132,7 @@ def reseal(folder, change):
     description = json.loads((folder / "model.json").read_text())
     del description["seal"]
     change(description)
-    text = json.dumps(persistence._sealed(description))
+    text = json.dumps(sealed(description))
     (folder / "model.json").write_text(text)
 
 
@@ -156,3 +159,52 @@ def test_a_moved_directory_still_loads(model, folder, tmp_path):
     shutil.move(folder, tmp_path / "elsewhere")
     loaded = load(tmp_path / "elsewhere")
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.fixture
+def audited(model, tmp_path):
+    X, y = load_penguins()
+    own = copy.copy(model)
+    own.audit(X, y, n_rows=4)
+    own.save(tmp_path / "audited")
+    return own, tmp_path / "audited"
+
+
+def test_the_audit_is_saved_with_the_model_and_restored(audited):
+    model, folder = audited
+    assert load(folder).audit_ == model.audit_
+    assert Audit.load(folder / "audit.json") == model.audit_
+    assert (
+        model.audit_.weights == json.loads((folder / "model.json").read_text())["weights"]["sha256"]
+    )
+    load(folder).save(folder)
+    assert load(folder).audit_ == model.audit_
+
+
+def test_a_model_without_an_audit_has_none(model, audited):
+    _, folder = audited
+    model.save(folder)  # over the audited one
+    assert not (folder / "audit.json").exists()
+    assert not hasattr(load(folder), "audit_")
+
+
+def test_an_audit_of_other_weights_is_neither_saved_nor_restored(audited):
+    _, folder = audited
+    stale = (folder / "audit.json").read_bytes()
+    changed = load(folder)
+    next(changed.network_.parameters()).data.add_(1.0)
+    changed.save(folder)
+    assert not (folder / "audit.json").exists()
+    (folder / "audit.json").write_bytes(stale)  # as a save killed before its last step leaves it
+    assert not hasattr(load(folder), "audit_")
+
+
+def test_an_edited_audit_is_noticed(audited):
+    _, folder = audited
+    text = (folder / "audit.json").read_text()
+    (folder / "audit.json").write_text(text.replace('"n_rows": 4', '"n_rows": 4000'))
+    with pytest.raises(SavedFileError, match=r"audit\.json was changed"):
+        load(folder)
+    (folder / "audit.json").write_text(text[:100])
+    with pytest.raises(SavedFileError, match=r"audit\.json is not a saved audit"):
+        load(folder)

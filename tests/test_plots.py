@@ -3,8 +3,15 @@ import pandas as pd
 import pytest
 
 from sasanet import Explanation
+from sasanet.audit import Audit, Bin, SizeCalibration
 from sasanet.errors import InvalidInputError, MissingPackageError
-from sasanet.plots import waterfall, waterfall_data
+from sasanet.plots import (
+    plot_audit,
+    plot_calibration,
+    plot_value_curve,
+    waterfall,
+    waterfall_data,
+)
 
 
 @pytest.fixture
@@ -43,3 +50,75 @@ def test_without_matplotlib_it_says_what_to_install(explanation, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     with pytest.raises(MissingPackageError, match=r"sasanet\[plots\]"):
         waterfall(explanation)
+
+
+def one_size(features, loss):
+    bins = tuple(Bin(p, p + 0.01, p - 0.05, min(1.0, p + 0.06), 30) for p in (0.1, 0.5, 0.99))
+    rest = {"gain": 0.1, "gain_low": 0.0, "gain_high": 0.2, "slope": np.nan}
+    rest |= {"slope_low": np.nan, "slope_high": np.nan, "noise": 0.01, "bins": bins}
+    error = {"error": 0.02, "error_low": 0.0, "error_high": 0.04}
+    return SizeCalibration(features, 90, loss, loss - 0.1, loss + 0.1, 0.7, **error, **rest)
+
+
+@pytest.fixture
+def audited():
+    sizes = tuple(one_size(n, 0.7 - n / 20) for n in (0, 1, 3, 5, 6))
+    return Audit((), sizes, 90, 0, 1.0, "log-odds", task="binary")
+
+
+def test_the_value_curve_shows_losses_interval_and_base_value(audited):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    figure, ax = pyplot.subplots()
+    assert plot_value_curve(audited, ax=ax) is ax
+    curve, base = ax.lines
+    assert curve.get_xdata().tolist() == [0, 1, 3, 5, 6]
+    np.testing.assert_allclose(curve.get_ydata(), [0.7, 0.65, 0.55, 0.45, 0.4])
+    assert base.get_ydata()[0] == pytest.approx(0.7)
+    band = ax.collections[0].get_paths()[0].get_extents()
+    assert (band.y0, band.y1) == pytest.approx((0.3, 0.8))
+    assert "nats" in ax.get_ylabel()
+    figure.canvas.draw()
+    pyplot.close(figure)
+
+
+def test_calibration_lines_differ_without_colour(audited):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    ax = plot_calibration(audited)
+    drawn = [container.lines[0] for container in ax.containers]
+    assert [text.get_text()[:7] for text in ax.get_legend().get_texts()[1:]] == [
+        "1 known",
+        "5 known",
+        "6 known",
+    ]
+    assert len({line.get_linestyle() for line in drawn}) == 3
+    assert len({line.get_marker() for line in drawn}) == 3
+    pyplot.close(ax.figure)
+    only = plot_calibration(audited, features=[3])
+    assert len(only.containers) == 1
+    pyplot.close(only.figure)
+    with pytest.raises(InvalidInputError, match="one to three of"):
+        plot_calibration(audited, features=[2])
+
+
+def test_an_audit_draws_both_side_by_side(audited):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    left, right = audited.plot()
+    assert left.figure is right.figure
+    left.figure.canvas.draw()
+    pyplot.close(left.figure)
+    figure, axes = pyplot.subplots(1, 2)
+    assert plot_audit(audited, axes) == tuple(axes)
+    pyplot.close(figure)
+
+
+@pytest.mark.parametrize("draw", [plot_audit, plot_calibration, plot_value_curve])
+def test_without_labels_there_is_nothing_to_draw(draw):
+    with pytest.raises(InvalidInputError, match=r"call model\.audit\(X, y\)"):
+        draw(Audit((), (), 90, 0, 1.0))
+
+
+@pytest.mark.parametrize("draw", [plot_audit, plot_calibration, plot_value_curve])
+def test_audit_plots_say_what_to_install(draw, audited, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
+    with pytest.raises(MissingPackageError, match=r"sasanet\[plots\]"):
+        draw(audited)

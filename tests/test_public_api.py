@@ -9,6 +9,8 @@ from sasanet import audit, datasets, encoder, explanation, plots, table
 
 PUBLIC = [getattr(sasanet, name) for name in sasanet.__all__] + [
     audit.audit,
+    audit.Audit,
+    audit.Finding,
     datasets.load_german_credit,
     datasets.load_penguins,
     encoder.TableEncoder,

@@ -213,8 +213,9 @@ JOINT = ("joint", ("marginal", "attribution"))
 @pytest.mark.parametrize(
     ("network", "steps", "expected"),
     [
-        (Architecture(), 10, [VALUE, POLISH]),
-        (Architecture(), 0, [VALUE]),
+        (Architecture(), 10, [VALUE]),  # a formula: nothing to distil
+        (Architecture(attribution="context"), 10, [VALUE, POLISH]),
+        (Architecture(attribution="context"), 0, [VALUE]),
         (Architecture(attribution="attention"), 10, [VALUE, POLISH]),
         (Architecture(attribution="none"), 10, [VALUE]),
         (ARCHITECTURES["sequence"], 10, [JOINT, POLISH]),
@@ -231,7 +232,9 @@ def test_prediction_comes_first_and_then_its_attributions(network, steps, expect
     ("n_rows", "batch_size", "steps"), [(300, 64, 7 * 5), (320, 64, 7 * 5), (10, 64, 7)]
 )
 def test_an_epoch_is_once_through_the_rows(n_rows, batch_size, steps):
-    found = recipe(n_rows, batch_size=batch_size, max_epochs=7, learning_rate=0.25)
+    learned = Architecture(attribution="context")
+    settings = {"batch_size": batch_size, "max_epochs": 7, "learning_rate": 0.25}
+    found = recipe(n_rows, network=learned, **settings)
     value, polish = make_phases(found, n_rows)
     assert (value.steps, value.batch_size, value.learning_rate) == (steps, batch_size, 0.25)
     assert (polish.steps, polish.batch_size) == (469, 128)

@@ -5,12 +5,16 @@ The rooms, in the order a table walks through them:
 - ``table``, ``encoder``: anything tabular → one number per cell
 - ``coalitions``: orders, coalitions, and what they weigh
 - ``architecture``: names and sizes of networks, the paper's presets
-- ``tokens``, ``marginal``, ``attribution``, ``network``: cells → Δ along an order → φ
+- ``tokens``, ``marginal``: cells → what each adds along an order
+- ``expectation``, ``closed_form``: Shapley values of the set network by formula
+- ``attribution``, ``network``: learned Shapley values; the whole model
 - ``losses``, ``recipe``, ``training``: the one training loop
-- ``targets``, ``estimator``, ``models``, ``inference``: scikit-learn's contract
+- ``inference``, ``refinement``: outputs in bounded memory; unbiased attributions with errors
+- ``targets``, ``estimator``, ``models``: scikit-learn's contract
 - ``explanation``: the result people hold
 - ``posthoc``: Shapley values and interactions of any game, exact or sampled
-- ``audit``: is it true? · ``persistence``: safetensors and JSON · ``datasets`` · ``demo``
+- ``audit``: is it true? · ``sealing``, ``persistence``: safetensors and JSON
+- ``datasets`` · ``demo``
 """
 
 from sasanet.architecture import ARCHITECTURES, Architecture

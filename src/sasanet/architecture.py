@@ -13,7 +13,7 @@ from sasanet.errors import InvalidInputError
 
 _CHOICES = {
     "marginal": ("set", "sequence"),
-    "attribution": ("context", "attention", "none"),
+    "attribution": ("closed_form", "context", "attention", "none"),
     "numbers": ("knots", "mlp"),
     "activation": ("relu", "leaky_relu", "gelu"),
 }
@@ -43,10 +43,12 @@ class Architecture:
     marginal : {"set", "sequence"}
         ``"set"``: a value network that is a set function, so the order of the features cannot
         matter. ``"sequence"``: the paper's causal attention along an order.
-    attribution : {"context", "attention", "none"}
-        The Shapley module. ``"context"``: each cell's vector times a vector that describes the row.
-        ``"attention"``: the paper's attention over the present features. ``"none"``: the
-        ablation SASANet-d, which predicts with the marginal module alone and cannot explain.
+    attribution : {"closed_form", "context", "attention", "none"}
+        The Shapley module. ``"closed_form"``: computed from the set network, nothing is learned.
+        The others are distilled from the marginal module: ``"context"``: each cell's vector times
+        a vector that describes the row; ``"attention"``: the paper's attention over the present
+        features. ``"none"``: the ablation SASANet-d, which predicts with the marginal module alone
+        and cannot explain.
     positions : int or None
         Points on each feature's position profile. ``None``: one per feature, as in the paper;
         ``1``: no positions, the ablation SASANet-p.
@@ -88,7 +90,7 @@ class Architecture:
     """
 
     marginal: str = "set"
-    attribution: str = "context"
+    attribution: str = "closed_form"
     positions: int | None = 8
     numbers: str = "knots"
     n_knots: int = 128
@@ -120,6 +122,13 @@ class Architecture:
         if not 0 <= self.full_share <= 1:
             raise InvalidInputError(
                 f"Architecture.full_share must be in [0, 1], however: {self.full_share!r}"
+            )
+        formula = self.marginal == "set" and self.activation != "gelu"
+        if self.attribution == "closed_form" and not formula:
+            raise InvalidInputError(
+                "attribution='closed_form' needs marginal='set' and activation 'relu' or "
+                f"'leaky_relu', however: marginal={self.marginal!r}, "
+                f"activation={self.activation!r}; use attribution='context' or 'attention' there"
             )
         shares = self.marginal == "sequence" and self.attribution != "context"
         if self.shared_tokens and not (shares and self.width == self.attribution_width):

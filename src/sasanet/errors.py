@@ -33,5 +33,9 @@ class UnknownLevelWarning(UserWarning):
     """A category was never seen in training and gets the reserved place."""
 
 
+class RefinementWarning(UserWarning):
+    """Refining did not reach the standard error that was asked for."""
+
+
 class InterruptedFitWarning(UserWarning):
     """Training was stopped from the keyboard; the best state so far was kept."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -29,6 +29,7 @@ from sasanet.errors import InterruptedFitWarning, InvalidInputError
 from sasanet.explanation import Explanation
 from sasanet.network import Columns, SASANet
 from sasanet.recipe import Recipe, make_phases, resolve
+from sasanet.refinement import refined
 from sasanet.table import check_unique_names, read_table
 from sasanet.targets import Target
 from sasanet.training import Rows, TrainingConfig, train
@@ -119,6 +120,8 @@ class SelfExplainingModel(BaseEstimator):
         stop = rows[torch.from_numpy(held_out)] if weights[held_out].any() else None
         if validation:
             stop = self._validation_rows(validation, encoder, target, device)
+        if hasattr(self, "audit_"):
+            del self.audit_  # it certified the fit that ends here
         self.encoder_, self.target_ = encoder, target.forget_labels()
         self._train(rows[torch.from_numpy(~held_out)], stop, recipe, random.randint(2**31 - 1))
         return self
@@ -200,16 +203,19 @@ class SelfExplainingModel(BaseEstimator):
         _, cells = self._encode(X)
         return self.target_.to_raw(inference.outputs(self.network_, cells).numpy())
 
-    def explain(self, X: Any, refine: int = 0) -> Explanation:
+    def explain(self, X: Any, refine: int | float = 0) -> Explanation:
         """Return the attributions of every prediction, in one forward pass.
 
         Parameters
         ----------
         X : table (n, d)
             Rows to explain; cells may be missing, and have attribution exactly 0.
-        refine : int, default=0
-            Correct the learned attributions by so many random orders per row (at least 4): the
-            result is unbiased and ``error_std`` holds its standard errors.
+        refine : int or float, default=0
+            Correct the attributions by random coalitions: the result is unbiased and ``error_std``
+            holds its standard errors. An integer is an effort, in orders of the features (at least
+            4; an order is worth d − 1 evaluations of the model). A float is a standard error to
+            reach, in the units of the attributions: ``refine=0.01`` goes on until each one's is
+            below 0.01, or warns that 10,000 orders did not suffice.
 
         Returns
         -------
@@ -220,13 +226,14 @@ class SelfExplainingModel(BaseEstimator):
         if self.network_.attribution is None:
             raise InvalidInputError(
                 "explain needs a Shapley module, however: this model was built with "
-                "attribution='none' (the ablation SASANet-d); fit one with attribution='context'"
+                "attribution='none' (the ablation SASANet-d); fit one with another attribution"
             )
+        found, scale = inference.attributions(self.network_, cells), self.target_.scale
         errors = None
         if refine:
-            values, errors = self._refine(cells, refine)
-        else:
-            values = inference.attributions(self.network_, cells).numpy() * self.target_.scale
+            found, noise = self._refine(cells, found, refine)
+            errors = noise.numpy() * scale
+        values = found.numpy() * scale
         names = self.encoder_.names
         table = table.set_axis([str(label) for label in table.columns], axis=1)
         single = len(self.base_value_) == 1
@@ -241,16 +248,20 @@ class SelfExplainingModel(BaseEstimator):
             units=self.target_.units,
         )
 
-    def _refine(self, cells: Tensor, n_orders: int) -> tuple[Floats, Floats]:
-        if isinstance(n_orders, bool) or not isinstance(n_orders, Integral) or n_orders < 4:
+    def _refine(self, cells: Tensor, values: Tensor, effort: float) -> tuple[Tensor, Tensor]:
+        """Return refined attributions and their errors, in the network's units."""
+        number = isinstance(effort, Integral) and not isinstance(effort, bool) and effort >= 4
+        error = isinstance(effort, Real) and not isinstance(effort, Integral) and effort > 0
+        if not number and not (error and math.isfinite(effort)):
             raise InvalidInputError(
-                f"refine must be 0 or a number of orders of at least 4, however: {n_orders!r}"
+                "refine must be 0, a number of orders of at least 4, or a standard error as a "
+                f"float above 0, however: {effort!r}"
             )
+        wanted = int(effort) if number else float(effort) / self.target_.scale
         # One seed for every call: an explanation does not change when it is asked for again.
         generator = torch.Generator().manual_seed(0)
-        found = inference.refined_attributions(self.network_, cells, n_orders // 2, generator)
-        values, errors = (part.numpy() * self.target_.scale for part in found)
-        return values, errors
+        totals = inference.outputs(self.network_, cells)
+        return refined(self.network_, cells, values, totals, wanted, generator)
 
     def value(self, X: Any, coalitions: Any) -> Floats:
         """Return the model's raw output when only some features are known.
@@ -303,10 +314,14 @@ class SelfExplainingModel(BaseEstimator):
         n_orders: int = 400,
         random_state: int = 0,
     ) -> Audit:
-        """Measure how true the attributions are on given rows: see :func:`sasanet.audit.audit`."""
+        """Measure how true the attributions are on given rows: see :func:`sasanet.audit.audit`.
+
+        The certificate is kept as ``audit_`` and saved with the model, until the next ``fit``.
+        """
         from sasanet.audit import audit  # audit stands above this room
 
-        return audit(self, X, y, n_rows=n_rows, n_orders=n_orders, random_state=random_state)
+        self.audit_ = audit(self, X, y, n_rows=n_rows, n_orders=n_orders, random_state=random_state)
+        return self.audit_
 
     def save(self, path: str | Path) -> None:
         """Write the model to a directory: safetensors and JSON, no pickle, no training data."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from sasanet.coalitions import add_up, by_feature, positions, random_orders, read_profiles
+from sasanet.coalitions import add_up
 from sasanet.heap import steady_heap
 from sasanet.network import SASANet
 
@@ -27,7 +27,7 @@ def _in_chunks(
     device = next(network.parameters()).device
     size = max(1, _CELLS_AT_ONCE // max(1, cells.shape[1] * per_row))
     parts = []
-    with torch.inference_mode(), steady_heap():
+    with torch.no_grad(), steady_heap():  # not inference mode: a formula may need a gradient
         for start in range(0, len(cells), size):
             chunk = slice(start, start + size)
             parts.append([part.cpu() for part in function(cells[chunk].to(device), chunk)])
@@ -76,39 +76,3 @@ def mean_of_draws(draw: Callable[[], Tensor], n_draws: int) -> tuple[Tensor, Ten
         total, squares = total + drawn, squares + drawn**2
     mean = total / n_draws
     return mean, (squares / n_draws - mean**2).clamp_min(0) / max(1, n_draws - 1)
-
-
-def refined_attributions(
-    network: SASANet, cells: Tensor, n_pairs: int, generator: torch.Generator
-) -> tuple[Tensor, Tensor]:
-    """Return unbiased Shapley values of the model's own output, and their standard errors.
-
-    Each pair of an order and its reverse gives what every feature adds, twice. The learned profile
-    at the same positions is subtracted and its known mean φ_i added back (a control variate): the
-    position of a feature in a random order is uniform, so the expectation does not change,
-    only the noise.
-
-    Shape: cells [n, N] → values, standard errors [n, N, K].
-    """
-
-    def refine(part: Tensor, chunk: slice) -> tuple[Tensor, ...]:
-        del chunk
-        present = ~part.isnan()
-        sizes = present.sum(1)
-        profiles = network.profiles(part, present)[0]
-        learned = network.mean_over_positions(profiles, present)
-
-        def surprise() -> Tensor:
-            orders = random_orders(present, generator)
-            forth, back = network.value_steps(part, present, orders)
-            place = positions(orders)
-            behind = (sizes[:, None] - 1 - place).clamp_min(0)
-            known = read_profiles(profiles, place, sizes) + read_profiles(profiles, behind, sizes)
-            return (by_feature(forth + back, orders) - known) / 2
-
-        mean, variance = mean_of_draws(surprise, n_pairs)
-        full = network.values(part, present[:, None])[:, 0]
-        return learned.cpu().double() + mean, variance.sqrt(), full, present
-
-    values, errors, total, present = _in_chunks(network, cells, 1, refine)
-    return add_up(values, total.double(), present), errors * present[..., None]

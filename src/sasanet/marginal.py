@@ -22,6 +22,7 @@ from sasanet.architecture import AttentionSizes
 from sasanet.coalitions import by_feature, reverse_orders
 from sasanet.tokens import TableTokens, Tokens
 
+_MANY = 8  # coalitions of one row
 _SMALL_TABLE = 4096  # rows; beyond it evaluating each cell is cheaper than each row
 
 
@@ -91,7 +92,10 @@ class SetMarginal(nn.Module):
 
     def values(self, cells: Tensor, coalitions: Tensor) -> Tensor:
         """Return v(S) − φ0 for every coalition: [B, N], [B, M, N] → [B, M, K]."""
-        return self.value_of_sums(self.tokens.coalition_sums(cells, coalitions))
+        if coalitions.shape[1] < _MANY:
+            return self.value_of_sums(self.tokens.coalition_sums(cells, coalitions))
+        # Many coalitions share the row's vectors: one product instead of look-ups for each.
+        return self.value_of_sums(coalitions.to(self.bias.dtype) @ self.tokens(cells))
 
     def values_with_complement(self, cells: Tensor, present: Tensor, kept: Tensor) -> Tensor:
         """Return v of the complete row, of a coalition in it, and of the rest: [B, 3, K].

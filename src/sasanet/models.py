@@ -54,6 +54,8 @@ class SASANetClassifier(ClassifierMixin, SelfExplainingModel):  # noqa: D101 - _
         φ0: the log-odds (binary) or log priors (multiclass) of the training labels.
     history_ : list of dict
         One record per epoch.
+    audit_ : Audit
+        The last certificate of this fit, once ``audit`` was called.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -104,6 +106,8 @@ class SASANetRegressor(RegressorMixin, SelfExplainingModel):  # noqa: D101 - __d
         φ0: the mean of the training target.
     history_ : list of dict
         One record per epoch.
+    audit_ : Audit
+        The last certificate of this fit, once ``audit`` was called.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 

@@ -1,7 +1,7 @@
 """Cells in, base value and one attribution per feature out: the whole model.
 
     cells ─┬─► marginal module (along an order)  ─► Δ        trained on labels
-           └─► Shapley module  (order-free)      ─► profile  distilled from Δ ─mean─► φ
+           └─► Shapley module  (order-free)      ─► profile  by formula, or distilled ─mean─► φ
 
     f(x_S) = φ0 + Σ_{i∈S} φ(x_S)_i ,    v(S) = f(x_S)                (Definition 2.2)
 
@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from sasanet.architecture import Architecture
 from sasanet.attribution import AttentionAttribution, AttributionModule, ContextAttribution
+from sasanet.closed_form import ClosedFormAttribution
 from sasanet.coalitions import add_up, position_weights, positions
 from sasanet.marginal import MarginalModule, SequenceMarginal, SetMarginal
 from sasanet.tokens import Tokens, make_tokens
@@ -66,7 +67,8 @@ class SASANet(nn.Module):
         self.columns, self.n_outputs, self.architecture = columns, n_outputs, architecture
         self.points = architecture.positions or len(columns)
         self.marginal: MarginalModule = self._make_marginal(cap, dropout)
-        self.attribution: AttributionModule | None = self._make_attribution()
+        self.attribution: AttributionModule | ClosedFormAttribution | None
+        self.attribution = self._make_attribution()
 
     def _tokens(self, width: int) -> Tokens:
         arch = self.architecture
@@ -89,10 +91,12 @@ class SASANet(nn.Module):
             dropout,
         )
 
-    def _make_attribution(self) -> AttributionModule | None:
+    def _make_attribution(self) -> AttributionModule | ClosedFormAttribution | None:
         arch, n_features = self.architecture, len(self.columns)
         if arch.attribution == "none":  # the ablation SASANet-d
             return None
+        if arch.attribution == "closed_form":
+            return ClosedFormAttribution(n_features, self.points)
         if arch.attribution == "context":
             return ContextAttribution(
                 self._tokens(arch.attribution_layers[0]),
@@ -134,7 +138,10 @@ class SASANet(nn.Module):
             with torch.no_grad():  # the targets' side: distillation never moves the marginal module
                 vectors = self.marginal.cell_vectors(cells, present) if vectors is None else vectors
                 ends, output = self.marginal.ends(cells, present, vectors)
-            profile = self.attribution(cells, present, ends)
+            if isinstance(self.attribution, ClosedFormAttribution):
+                profile = self.attribution(self.marginal, present, vectors, ends)
+            else:
+                profile = self.attribution(cells, present, ends)
             attributions = self.mean_over_positions(profile, present)
             shift = add_up(attributions, output, present) - attributions
             return (profile + shift[:, :, None]) * present[..., None, None], output

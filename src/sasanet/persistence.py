@@ -5,6 +5,10 @@ writes the new weights beside the old ones and then replaces ``model.json`` in o
 save leaves the old model or the new one, never half of one. Loading runs no code from the files
 and checks everything it reads.
 
+``audit.json`` is the certificate of ``model.audit``, if there is one. It names the weights it is
+about and is written last: after a killed save it may be that of the old weights, and is not taken
+for the new ones.
+
 When the format changes, raise ``FORMAT`` and teach ``load_model`` to read the older number, or to
 refuse it in one sentence.
 """
@@ -22,17 +26,18 @@ from typing import Any
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.torch import load as read_tensors
-from safetensors.torch import save as write_tensors
 
 from sasanet.architecture import Architecture
+from sasanet.audit import Audit
 from sasanet.encoder import TableEncoder
 from sasanet.errors import InvalidInputError, SasanetError, SavedFileError
 from sasanet.estimator import SelfExplainingModel
 from sasanet.models import SASANetClassifier, SASANetRegressor
+from sasanet.sealing import pack_weights, seal, sealed
 from sasanet.targets import Target
 
 FORMAT = 1
-_DESCRIPTION = "model.json"
+_DESCRIPTION, _AUDIT = "model.json", "audit.json"
 _CLASSES: dict[str, type[SelfExplainingModel]] = {
     "SASANetClassifier": SASANetClassifier,
     "SASANetRegressor": SASANetRegressor,
@@ -50,7 +55,8 @@ def load(path: str | Path) -> SelfExplainingModel:
     Returns
     -------
     SASANetClassifier or SASANetRegressor
-        Predicts bit-identically to the model that was saved.
+        Predicts bit-identically to the model that was saved; its ``audit_`` is the certificate
+        saved with it, if there was one.
 
     Examples
     --------
@@ -75,6 +81,10 @@ def load(path: str | Path) -> SelfExplainingModel:
         raise SavedFileError(
             f"{folder / _DESCRIPTION} does not describe a model this version can build: {error}"
         ) from error
+    if (folder / _AUDIT).is_file():
+        audit = Audit.load(folder / _AUDIT)
+        if audit.weights == saved["weights"]["sha256"]:
+            model.audit_ = audit
     return model
 
 
@@ -89,27 +99,23 @@ def save_model(model: SelfExplainingModel, path: str | Path) -> None:
             "holds other files"
         )
     folder.mkdir(parents=True, exist_ok=True)
-    tensors = {k: v.detach().cpu().contiguous() for k, v in _unshared(model).items()}
-    weights = write_tensors(tensors)
-    digest = hashlib.sha256(weights).hexdigest()
+    weights, digest = pack_weights(model.network_)
     name = f"weights-{digest[:16]}.safetensors"
     _write(folder / name, weights)
     description = _describe(model) | {"weights": {"file": name, "sha256": digest}}
-    _write(folder / _DESCRIPTION, json.dumps(_sealed(description), indent=1).encode())
+    _write(folder / _DESCRIPTION, json.dumps(sealed(description), indent=1).encode())
     for old in folder.glob("weights-*.safetensors"):
         if old.name != name:
             old.unlink()
+    _write_audit(folder / _AUDIT, getattr(model, "audit_", None), digest)
 
 
-def _unshared(model: SelfExplainingModel) -> dict[str, Any]:
-    """Return the weights, each tensor once: tokens shared by both modules have two names."""
-    seen: set[int] = set()
-    kept = {}
-    for name, tensor in model.network_.state_dict(keep_vars=True).items():
-        if id(tensor) not in seen:
-            seen.add(id(tensor))
-            kept[name] = tensor
-    return kept
+def _write_audit(path: Path, audit: Audit | None, digest: str) -> None:
+    """Write the certificate of these weights; one of other weights is not kept."""
+    if audit is not None and audit.weights == digest:
+        _write(path, audit.to_json().encode())
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -149,23 +155,13 @@ def _describe(model: SelfExplainingModel) -> dict[str, Any]:
     }
 
 
-def _sealed(description: dict[str, Any]) -> dict[str, Any]:
-    """Add a checksum over everything else, so that an edit is noticed."""
-    return description | {"seal": _seal(description)}
-
-
-def _seal(description: dict[str, Any]) -> str:
-    text = json.dumps(description, sort_keys=True, allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def _read_description(folder: Path) -> dict[str, Any]:
     path = folder / _DESCRIPTION
     if not path.is_file():
         raise SavedFileError(f"A saved model is a directory with {_DESCRIPTION}, however: {folder}")
     try:
         saved = json.loads(path.read_text("utf-8"))
-        seal = saved.pop("seal")
+        noted = saved.pop("seal")
         number = saved["format"]
     except (ValueError, AttributeError, KeyError, TypeError):
         raise SavedFileError(f"{path} is not the description of a SASANet model") from None
@@ -174,7 +170,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
             f"{path} has format {number!r}, however this version reads format {FORMAT}; "
             "use the sasanet version that wrote it, or save the model anew"
         )
-    if seal != _seal(saved):
+    if noted != seal(saved):
         raise SavedFileError(f"{path} was changed after it was saved; save the model anew")
     return saved
 

@@ -7,6 +7,7 @@ do not overfit and 300,000 do not underfit:
 batch_size                rows / 40 rounded down to a power of two, between 64 and 512
 max_epochs                600,000 / rows, between 8 and 40
 attribution_steps         batches of 128; 20 per row in total, between 60,000 and 250,000 rows
+                          (only for Shapley modules that learn: the default has nothing to learn)
 dropout                   0.3 below 10,000 rows, else 0.1
 validation_fraction       0.2 below 10,000 rows, else 0.1
 ========================  ========================================================================
@@ -73,12 +74,13 @@ def make_phases(recipe: Recipe, n_rows: int) -> tuple[Phase, ...]:
     arch = recipe.architecture
     steps = recipe.epochs * math.ceil(n_rows / recipe.batch_size)
     explains = arch.attribution != "none"
+    distils = explains and arch.attribution != "closed_form"  # a formula has nothing to learn
     if arch.marginal == "set":
         phases = [Phase("value", ("marginal",), steps, recipe.batch_size, recipe.learning_rate)]
     else:
         parts = ("marginal", "attribution") if explains else ("marginal",)
         phases = [Phase("joint", parts, steps, recipe.batch_size, recipe.learning_rate)]
-    if explains and recipe.attribution_steps:
+    if distils and recipe.attribution_steps:
         parts = ("attribution",)
         phases.append(
             Phase(

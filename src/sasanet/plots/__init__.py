@@ -1,8 +1,9 @@
-"""Explanations in, pictures out: every plot takes an ``ax`` and returns it.
+"""Explanations and audits in, pictures out: every plot takes an ``ax`` and returns it.
 
 What shap draws well is one call away: ``shap.plots.beeswarm(explanation.to_shap())``.
 """
 
+from sasanet.plots.certificate import plot_audit, plot_calibration, plot_value_curve
 from sasanet.plots.waterfall import waterfall, waterfall_data
 
-__all__ = ["waterfall", "waterfall_data"]
+__all__ = ["plot_audit", "plot_calibration", "plot_value_curve", "waterfall", "waterfall_data"]

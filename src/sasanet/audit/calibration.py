@@ -1,0 +1,157 @@
+"""v(S) of labelled rows in, how well it predicts them by coalition size out.
+
+Sizes: n rows, N features, K outputs, C columns of readings (the classes; 1 for binary and
+regression), b bins.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+from torch import Tensor
+
+from sasanet import inference
+from sasanet.audit import intervals
+from sasanet.audit.certificate import Bin, Finding, SizeCalibration
+from sasanet.coalitions import positions, random_orders
+from sasanet.estimator import SelfExplainingModel
+from sasanet.losses import prediction_losses
+from sasanet.targets import Target
+
+Floats = NDArray[np.float64]
+_SHARES = (0, 0.1, 0.25, 0.5, 0.75, 1)  # of all features
+
+
+def calibrate(
+    model: SelfExplainingModel, cells: Tensor, numbers: Floats, generator: torch.Generator
+) -> tuple[tuple[SizeCalibration, ...], Finding]:
+    """Return the calibration of v(S) by size of S, and one finding about all sizes.
+
+    Every row is asked with one random coalition of each size.
+
+    Shape: cells [n, N], numbers (n,): labels as the network reads them.
+    """
+    present, n_features = ~cells.isnan(), cells.shape[1]
+    steps, surprises = [], []
+    for size in sorted({round(n_features * share) for share in _SHARES}):
+        known = (positions(random_orders(present, generator)) < size) & present
+        output = inference.coalition_outputs(model.network_, cells, known[:, None])
+        step, surprise = _one_size(size, output, numbers, model.target_)
+        steps.append(step)
+        surprises.append(surprise)
+    # The error of all sizes is their mean: one sum of absolute values, over the bins of all.
+    columns = np.concatenate(surprises, axis=1) / len(surprises)
+    found = intervals.bootstrap_around(_absolute_sum, columns)
+    units = "in the target's units" if model.target_.task == "regression" else "a probability"
+    note = f"mean over sizes of |predicted − observed| by bin, {units}; noise is that of the labels"
+    noise = float(np.mean([step.noise for step in steps]))
+    return tuple(steps), Finding("value calibration error", *found, noise, note=note)
+
+
+def _one_size(
+    size: int, output: Tensor, numbers: Floats, target: Target
+) -> tuple[SizeCalibration, Floats]:
+    """Return the record of one size, and observed − predicted by row and bin: (n, b)."""
+    losses, base_losses = _losses(output, numbers, target)
+    predicted, observed = _readings(output[:, 0].numpy(), numbers, target)
+    bins = _bin_numbers(predicted)
+    there = bins[..., None] == np.unique(bins)  # (n, C, b)
+    surprise = ((observed - predicted)[..., None] * there).mean(axis=1)
+    names = ("loss", "gain", "error", "slope")
+    found = (
+        intervals.mean(losses),
+        intervals.mean(base_losses - losses),
+        intervals.bootstrap_around(_absolute_sum, surprise),
+        _slope(predicted, observed),
+    )
+    measured = {
+        name + end: number
+        for name, numbers_found in zip(names, found, strict=True)
+        for end, number in zip(("", "_low", "_high"), numbers_found, strict=True)
+    }
+    record = SizeCalibration(
+        features=size,
+        n_rows=len(output),
+        base_loss=float(base_losses.mean()),
+        noise=_noise(predicted, surprise, there, target.task),
+        bins=_make_bins(predicted, observed, there, target.task),
+        **measured,
+    )
+    return record, surprise
+
+
+def _losses(output: Tensor, numbers: Floats, target: Target) -> tuple[Floats, Floats]:
+    """Return the loss of v(S) and of the base value per row, in the target's units: two (n,)."""
+    base, labels = torch.tensor(target.network_base, dtype=torch.float64), torch.tensor(numbers)
+    found = [
+        prediction_losses(out, labels, target.task)[:, 0].numpy() * target.scale**2
+        for out in (output + base, base.expand_as(output))
+    ]
+    return found[0], found[1]
+
+
+def _readings(output: Floats, numbers: Floats, target: Target) -> tuple[Floats, Floats]:
+    """Return what v(S) predicts and what came, as probabilities or target units: two (n, C)."""
+    raw = target.to_raw(output)
+    if target.task == "binary":
+        return expit(raw), numbers[:, None]
+    if target.task == "multiclass":
+        return softmax(raw, axis=1), np.eye(raw.shape[1])[numbers.astype(int)]
+    return raw, target.to_raw(numbers[:, None])
+
+
+def _bin_numbers(predicted: Floats) -> NDArray[np.intp]:
+    """Return ten bins of equal count; equal predictions stay in one bin."""
+    edges = np.unique(np.quantile(predicted, np.arange(1, 10) / 10, method="higher"))
+    return np.searchsorted(edges, predicted, side="right")
+
+
+def _make_bins(
+    predicted: Floats, observed: Floats, there: NDArray[np.bool_], task: str
+) -> tuple[Bin, ...]:
+    """Return every bin with an interval of what was observed: Wilson's for shares."""
+    counts = there.sum(axis=(0, 1)).astype(np.float64)
+    means, seen = (np.einsum("nc,ncb->b", x, there) / counts for x in (predicted, observed))
+    if task == "regression":
+        squares = np.einsum("nc,ncb->b", (observed - (there @ seen)) ** 2, there)
+        with np.errstate(divide="ignore", invalid="ignore"):  # one row has no standard error
+            half = 1.96 * np.sqrt(squares / (counts - 1) / counts)
+        low, high = seen - half, seen + half
+    else:
+        low, high = intervals.wilson(seen * counts, counts)
+    columns = (part.tolist() for part in (means, seen, low, high, counts.astype(int)))
+    return tuple(Bin(*numbers) for numbers in zip(*columns, strict=True))
+
+
+def _slope(predicted: Floats, observed: Floats) -> intervals.Interval:
+    """Return the slope of observed on predicted, undefined where nothing tells rows apart."""
+    if not np.ptp(predicted, axis=0).any():
+        return intervals.UNDEFINED
+    p, o = predicted - predicted.mean(), observed - observed.mean()
+    columns = np.stack([part.mean(axis=1) for part in (p, o, p * p, p * o)], axis=1)
+
+    def statistic(m: Floats) -> Floats:
+        return (m[..., 3] - m[..., 0] * m[..., 1]) / (m[..., 2] - m[..., 0] ** 2)
+
+    return intervals.bootstrap(statistic, columns)
+
+
+def _absolute_sum(means: Floats) -> Floats:
+    return np.abs(means).sum(axis=-1)
+
+
+def _noise(predicted: Floats, surprise: Floats, there: NDArray[np.bool_], task: str) -> float:
+    """Return the calibration error expected of a perfectly calibrated v: E|z| = sqrt(2 / π).
+
+    A row's label is of bin b with the probability q_b it was given there, hence the variance
+    q_b (1 − q_b); what a number's variance should be, only the numbers tell.
+    """
+    n, n_columns = predicted.shape
+    if task == "regression":
+        errors = surprise.std(axis=0, ddof=1) / np.sqrt(n)
+    else:
+        chance = np.einsum("nc,ncb->nb", predicted, there)
+        errors = np.sqrt((chance * (1 - chance)).clip(0.0).sum(axis=0)) / (n * n_columns)
+    return float(np.sqrt(2 / np.pi) * errors.sum())

@@ -1,0 +1,120 @@
+"""Attributions and what they should be in, how far and how differently ranked they are out.
+
+Sizes: n rows, N features, K outputs.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from sasanet.audit import intervals
+from sasanet.audit.certificate import Finding
+from sasanet.audit.truth import Truth
+
+Floats = NDArray[np.float64]
+_SHARE = "RMSE / mean over rows of the largest |φ|"
+_R2 = "1 − squared error / spread of the true values"
+
+
+def compare(
+    name: str, phi: Floats, truth: Truth, present: NDArray[np.bool_], scale: float
+) -> list[Finding]:
+    """Return RMSE, its share of a row's largest value, R², rank agreement and top-3 overlap.
+
+    Over present cells: absent ones are 0 on both sides and would only flatter. The noise of the
+    truth adds to the squared error and to the spread; both are reported with it taken out.
+
+    Shape: phi (n, N, K), present (n, N); the scale turns both into the target's units.
+    """
+    values, variance = truth.values, truth.variance
+    columns = np.stack(
+        [
+            ((phi - values) ** 2 - variance).sum(axis=(1, 2)),
+            values.sum(axis=(1, 2)),
+            (values**2 - variance).sum(axis=(1, 2)),
+            present.sum(axis=1) * float(phi.shape[2]),
+            np.abs(values).max(axis=1).mean(axis=1),
+        ],
+        axis=1,
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        noise = variance.sum() / columns[:, 3].sum()
+        largest, spread = columns[:, 4].mean(), _spread(columns.mean(axis=0))
+        noises = np.array([np.sqrt(noise) * scale, np.sqrt(noise) / largest, noise / spread])
+    noises[~np.isfinite(noises)] = math.nan
+    rmse, share, r2 = (intervals.bootstrap(f, columns) for f in (_rmse, _share, _r2))
+    rmse = scale * rmse[0], scale * rmse[1], scale * rmse[2]
+    words = f"over present cells; {100 * share[0]:.2f} % of the largest attribution of a row"
+    return [
+        Finding(f"{name} RMSE", *rmse, float(noises[0]), truth.n_orders, note=words),
+        Finding(f"{name} RMSE share", *share, float(noises[1]), truth.n_orders, note=_SHARE),
+        Finding(f"{name} R²", *r2, float(noises[2]), truth.n_orders, note=_R2),
+        *_agreements(name, phi, truth, present),
+    ]
+
+
+def _rmse(m: Floats) -> Floats:
+    return np.sqrt(np.maximum(0.0, m[..., 0] / m[..., 3]))
+
+
+def _share(m: Floats) -> Floats:
+    return _rmse(m) / m[..., 4]
+
+
+def _spread(m: Floats) -> Floats:
+    return m[..., 2] / m[..., 3] - (m[..., 1] / m[..., 3]) ** 2
+
+
+def _r2(m: Floats) -> Floats:
+    spread = _spread(m)
+    return 1 - m[..., 0] / m[..., 3] / np.where(spread > 0, spread, np.nan)
+
+
+def _agreements(name: str, phi: Floats, truth: Truth, present: NDArray[np.bool_]) -> list[Finding]:
+    """Return rank agreement and top-3 overlap of rows with more than three present features.
+
+    The noise is what the truth's own sampling error costs: how much less than 1 the truth agrees
+    with itself once as much noise is added again.
+    """
+    rows = present.sum(axis=1) > 3
+    a, b, there = phi[rows], truth.values[rows], present[rows, :, None]
+    disturbed = np.random.default_rng(0).normal(b, np.sqrt(truth.variance[rows]))
+    findings = []
+    for what, agree, note in (
+        ("rank agreement", _spearman, "Spearman per row"),
+        ("top-3 overlap", _top3, "share of the three strongest features in common"),
+    ):
+        per_row, again = agree(a, b, there), agree(disturbed, b, there)
+        found = intervals.mean(per_row) if len(per_row) > 1 else intervals.UNDEFINED
+        noise = max(0.0, 1.0 - float(again.mean())) if truth.variance.any() else 0.0
+        findings.append(Finding(f"{name} {what}", *found, noise, truth.n_orders, note=note))
+    return findings
+
+
+def _spearman(a: Floats, b: Floats, present: NDArray[np.bool_]) -> Floats:
+    """Return each row's rank correlation, mean over outputs: (n, N, K) twice → (rows,).
+
+    A truth of equal values has no ranks to agree with and is left out; equal attributions of a
+    truth that differs agree by 0.
+    """
+    if not len(a):
+        return np.empty(0)
+    x, y = (rankdata(np.where(present, part, np.nan), axis=1, nan_policy="omit") for part in (a, b))
+    x, y = (np.nan_to_num(part - np.nanmean(part, axis=1, keepdims=True)) for part in (x, y))
+    size_x, size_y = (x**2).sum(axis=1), (y**2).sum(axis=1)
+    ranked = size_y > 0
+    found = (x * y).sum(axis=1) / np.sqrt(np.where(size_x * size_y > 0, size_x * size_y, 1.0))
+    kept = ranked.any(axis=1)
+    return (found * ranked).sum(axis=1)[kept] / ranked.sum(axis=1)[kept]
+
+
+def _top3(a: Floats, b: Floats, present: NDArray[np.bool_]) -> Floats:
+    """Return the share of the three strongest features in common: (n, N, K) twice → (n,)."""
+    places = [
+        np.argsort(np.argsort(np.where(present, -np.abs(x), 1.0), axis=1), axis=1) for x in (a, b)
+    ]
+    return ((places[0] < 3) & (places[1] < 3)).sum(axis=1).mean(axis=1) / 3

@@ -1,0 +1,39 @@
+"""Records and weights in, their SHA-256 out: what was changed after it was saved is noticed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from safetensors.torch import save as write_tensors
+from torch import Tensor, nn
+
+
+def sealed(record: dict[str, Any]) -> dict[str, Any]:
+    """Add a checksum over everything else, so that an edit is noticed."""
+    return record | {"seal": seal(record)}
+
+
+def seal(record: dict[str, Any]) -> str:
+    """Return the checksum of a record that JSON can hold."""
+    text = json.dumps(record, sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def pack_weights(network: nn.Module) -> tuple[bytes, str]:
+    """Return a network's weights as safetensors, and their SHA-256: the name a fit has."""
+    tensors = {k: v.detach().cpu().contiguous() for k, v in _unshared(network).items()}
+    content = write_tensors(tensors)
+    return content, hashlib.sha256(content).hexdigest()
+
+
+def _unshared(network: nn.Module) -> dict[str, Tensor]:
+    """Return the weights, each tensor once: tokens shared by both modules have two names."""
+    seen: set[int] = set()
+    kept = {}
+    for name, tensor in network.state_dict(keep_vars=True).items():
+        if id(tensor) not in seen:
+            seen.add(id(tensor))
+            kept[name] = tensor
+    return kept

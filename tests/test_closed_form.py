@@ -1,0 +1,136 @@
+"""The formula gives the Shapley values of the set network."""
+
+import numpy as np
+import pytest
+import torch
+
+from sasanet import SASANetClassifier
+from sasanet.closed_form import ClosedFormAttribution, enumerated, expected_growth, pinned
+from sasanet.datasets import load_german_credit, make_gaussian_probit
+from sasanet.network import Columns
+from sasanet.posthoc import exact_shapley, game_of
+
+FEW = Columns((5, 6, 4, 3, 7), (True, False, True, False, True))
+
+
+def still(network):
+    return network.requires_grad_(False)
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """Return a model of 12 correlated features, too many to enumerate, and rows of it."""
+    table = make_gaussian_probit(3_000, n_features=12, correlation=0.5, random_state=0)
+    model = SASANetClassifier(random_state=0, max_epochs=10).fit(table.X, table.y)
+    return model, table.X[:60]
+
+
+def r_squared(values, truth):
+    return 1 - ((values - truth) ** 2).mean() / truth.var()
+
+
+def test_there_is_nothing_to_learn(wide):
+    model, _ = wide
+    assert isinstance(model.network_.attribution, ClosedFormAttribution)
+    assert not list(model.network_.attribution.parameters())
+    assert not model.network_.attribution.state_dict()
+    assert {record["phase"] for record in model.history_} == {"value"}
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_with_few_columns_the_values_are_exact(make_network, make_cells, n_outputs):
+    network = still(make_network(FEW, n_outputs, cap=3.0, attribution="closed_form"))
+    cells = make_cells(FEW)
+    present = ~cells.isnan()
+
+    def game(masks):
+        coalitions = torch.from_numpy(masks)[None] & present[:, None]
+        return network.values(cells, coalitions).double().numpy()
+
+    found = network.attribute(cells, present)[0].double().numpy()
+    np.testing.assert_allclose(found, exact_shapley(game, len(FEW)), atol=2e-6)
+
+
+def test_with_many_columns_the_values_are_nearly_exact(wide):
+    model, X = wide
+    truth = exact_shapley(game_of(model, X), X.shape[1])
+    assert r_squared(model.explain(X).values, truth) > 0.999
+
+
+def test_a_formula_without_the_variance_would_not_pass(wide, monkeypatch):
+    from sasanet import closed_form
+
+    def certain(marginal, mean, variance, followed, doubts):
+        nothing = torch.zeros_like(variance), torch.zeros_like(followed), 0 * doubts
+        return ORIGINAL(marginal, mean, *nothing)
+
+    ORIGINAL = closed_form.expected_value
+    monkeypatch.setattr(closed_form, "expected_value", certain)
+    model, X = wide
+    truth = exact_shapley(game_of(model, X), X.shape[1])
+    assert r_squared(model.explain(X).values, truth) < 0.99
+
+
+def test_missing_cells_are_absent_players(wide):
+    model, X = wide
+    holes = X.mask(np.random.RandomState(0).random_sample(X.shape) < 0.4)
+    found = model.explain(holes).values
+    assert (found[holes.isna().to_numpy()] == 0).all()
+    truth = exact_shapley(game_of(model, holes), X.shape[1])
+    assert r_squared(found, truth) > 0.999
+
+
+def test_growth_is_the_expected_gain_at_a_share(wide):
+    """∂F/∂p_i at t is what i adds to a coalition that has each other feature with chance t."""
+    model, X = wide
+    marginal = still(model.network_).marginal
+    _, cells = model._encode(X[:12])
+    vectors = marginal.cell_vectors(cells, ~cells.isnan())
+    found = expected_growth(marginal, vectors, (0.3, 0.8))[..., 0]
+    drawn = torch.empty_like(found)
+    generator = torch.Generator().manual_seed(0)
+    for column, share in enumerate((0.3, 0.8)):
+        there = (torch.rand(2_000, X.shape[1], generator=generator) < share).float()
+        for i in range(X.shape[1]):
+            with_i, without = there.clone(), there.clone()
+            with_i[:, i], without[:, i] = 1, 0
+            sums = torch.stack([with_i @ vectors, without @ vectors])
+            drawn[:, i, column] = -marginal.value_of_sums(sums).diff(dim=0)[0, ..., 0].mean(1)
+    assert r_squared(found.numpy(), drawn.numpy()) > 0.997
+    assert r_squared(found.flip(2).numpy(), drawn.numpy()) < 0.99  # the twin: the other share
+
+
+def test_enumeration_and_formula_agree_on_the_same_rows(wide):
+    model, X = wide
+    marginal = still(model.network_).marginal
+    _, cells = model._encode(X[:8])
+    vectors = marginal.cell_vectors(cells, ~cells.isnan())
+    shares = 0.5 - 20**-0.5, 0.5 + 20**-0.5
+    inside, _ = enumerated(marginal, vectors)
+    formula = expected_growth(marginal, vectors, shares)
+    assert r_squared(formula.numpy(), inside.numpy()) > 0.998
+    assert r_squared(formula.numpy()[:, ::-1].copy(), inside.numpy()) < 0.9  # features mixed up
+
+
+def test_pinning_stops_as_tables_get_wide():
+    assert [pinned(n) for n in (10, 12, 13, 24, 25, 600)] == [3, 3, 2, 2, 1, 1]
+
+
+def test_profiles_read_at_positions_have_the_attribution_as_their_mean(wide):
+    model, X = wide
+    network = still(model.network_)
+    _, cells = model._encode(X)
+    present = ~cells.isnan()
+    profiles, _ = network.profiles(cells, present)
+    mean = network.mean_over_positions(profiles, present)
+    np.testing.assert_allclose(mean, network.attribute(cells, present)[0], atol=1e-5)
+    ends, _ = network.marginal.ends(cells, present, network.marginal.cell_vectors(cells, present))
+    first = np.corrcoef(profiles[:, :, 0, 0].flatten(), ends[:, :, 0, 0].flatten())[0, 1]
+    assert first > 0.99  # the first point is what a feature adds when nothing is known
+
+
+def test_real_rows_with_categories_are_nearly_exact():
+    X, y = load_german_credit()
+    model = SASANetClassifier(random_state=0, max_epochs=6).fit(X, y)
+    report = model.audit(X, n_rows=16, n_orders=1_000)
+    assert report["self-game R²"].value > 0.999
