@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types check clean bench-core
+.PHONY: demo test lint types check clean bench-core bench-faithful
 .DEFAULT_GOAL := test
 
 # One environment for everything; rebuilt when the requirements change.
@@ -29,9 +29,13 @@ lint: $(READY)
 types: $(READY)
 	$(BIN)/mypy
 
-# Long measurements, by hand: they write bench/results/*.json and docs/benchmarks.md, resuming where they stopped.
+# Long measurements, by hand: they write bench/results/*/*.json and a page in docs, resuming where they stopped.
 bench-core: $(READY)
 	$(BIN)/python -m bench.core
+
+bench-faithful: $(READY)
+	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[bench]'
+	$(BIN)/python -m bench.faithful
 
 clean:
 	rm -rf $(VENV) demo-output

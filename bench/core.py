@@ -1,20 +1,15 @@
-"""``make bench-core``: the promises of the model, measured on real data.
+"""The promises of the model, measured on real data by ``make bench-core``.
 
-Each job runs in a process of its own (its peak memory is its own), writes one small JSON file, and
-is skipped when that file exists: a run that was stopped resumes. At the end docs/benchmarks.md is
-written from the files. ``python -m bench.core JOB`` runs one job.
+Results are in bench/results/core/*.json and docs/benchmarks.md; ``python -m bench.core JOB`` runs
+one job.
 """
 
 from __future__ import annotations
 
 import json
-import resource
-import subprocess
-import sys
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,12 +17,12 @@ import pandas as pd
 from lightgbm import LGBMClassifier, LGBMRegressor, early_stopping
 from sklearn.metrics import average_precision_score, r2_score, roc_auc_score
 
-from bench import data
+from bench import data, runner
 from bench.page import write_page
 from sasanet import ARCHITECTURES, Architecture, SASANetClassifier, SASANetRegressor
 from sasanet.estimator import SelfExplainingModel
 
-RESULTS = Path(__file__).parent / "results" / "core"
+RESULTS = runner.RESULTS / "core"
 SEEDS = (0, 1, 2)
 
 # The search budget of "tuned LightGBM": twelve settings, judged by average precision on a tenth of
@@ -129,6 +124,7 @@ def default(name: str) -> dict[str, Any]:
         "lightgbm": theirs,
         "fit_seconds": seconds,
         "self_game_r2": audits,
+        "attribution": model.network_.architecture.attribution,
         "additivity": additivity,
     }
 
@@ -136,7 +132,8 @@ def default(name: str) -> dict[str, Any]:
 def modules(name: str) -> dict[str, Any]:
     """Fit census income with other modules in equal time: the default's alternatives."""
     architecture = {
-        "context": Architecture(),
+        "closed_form": Architecture(),
+        "context": Architecture(attribution="context"),
         "attention": Architecture(attribution="attention", attribution_layers=(128, 128)),
         "sequence": ARCHITECTURES["sequence"],
     }[name]
@@ -158,10 +155,10 @@ def modules(name: str) -> dict[str, Any]:
 def explain_million() -> dict[str, Any]:
     """Explain a million census rows and measure the memory that takes."""
     split = data.census()
-    model = SASANetClassifier(random_state=0, max_epochs=1, attribution_steps=10)
+    model = SASANetClassifier(random_state=0, max_epochs=1)
     model.fit(split.X_train[:20_000], split.y_train[:20_000])
     rows = pd.concat([split.X_test] * 11, ignore_index=True)[:1_000_000]
-    before = _peak_gib()
+    before = runner.peak_gib()
     rate = _rows_per_second(model.explain, rows)
     return {"rows": len(rows), "explain_rate": rate, "peak_gib_before": before}
 
@@ -175,17 +172,14 @@ def scaling(n_features: int) -> dict[str, Any]:
     for j in range(0, n_features, 2):
         X[f"x{j}"] = pd.Categorical(np.floor(X[f"x{j}"] * 3).clip(-6, 6).astype(int).astype(str))
     y = (numbers[:, :5].sum(1) + random.randn(n_rows) > 0).astype(int)
-    model = SASANetClassifier(
-        random_state=0, max_epochs=4, batch_size=256, attribution_steps=60, validation_fraction=0
-    )
+    model = SASANetClassifier(random_state=0, max_epochs=4, batch_size=256, validation_fraction=0)
     model.fit(X, y)
     times = {}
     for record in model.history_:
         times[record["phase"]] = (record["seconds"], record["steps"])
-    value, attribution = times["value"], times["attribution"]
+    value = times["value"]
     return {
         "value_us_per_row": 1e6 * value[0] / (value[1] * 256),
-        "attribution_us_per_row": 1e6 * attribution[0] / (attribution[1] * 128),
         "explain_us_per_row": 1e6 / _rows_per_second(model.explain, X),
     }
 
@@ -234,11 +228,7 @@ def _invariance(model: SelfExplainingModel, X: pd.DataFrame) -> dict[str, float]
     return {name: float(np.abs(change).max()) for name, change in changes.items()}
 
 
-def _peak_gib() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-
-
-JOBS: dict[str, Callable[[], dict[str, Any]]] = {
+JOBS: dict[str, runner.Job] = {
     "census-tuning": census_tuning,
     **{f"census-{seed}": lambda seed=seed: census(seed) for seed in SEEDS},  # type: ignore[misc]
     **{
@@ -249,29 +239,10 @@ JOBS: dict[str, Callable[[], dict[str, Any]]] = {
     **{f"scaling-{n}": lambda n=n: scaling(n) for n in (10, 40, 160, 640)},  # type: ignore[misc]
     **{
         f"module-{name}": lambda name=name: modules(name)  # type: ignore[misc]
-        for name in ("context", "attention", "sequence")
+        for name in ("closed_form", "context", "attention", "sequence")
     },
 }
 
 
-def run(job: str) -> None:
-    """Run one job and write its file."""
-    start = time.perf_counter()
-    result = JOBS[job]()
-    result |= {"peak_gib": _peak_gib(), "job_seconds": time.perf_counter() - start}
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(result, indent=1, default=float)
-    (RESULTS / f"{job}.json").write_text(text + "\n")
-
-
-def main() -> None:
-    """Run what is missing, each job in its own process, then write the page."""
-    for job in JOBS:
-        if not (RESULTS / f"{job}.json").exists():
-            print(f"{job} …", flush=True)
-            subprocess.run([sys.executable, "-m", "bench.core", job], check=True)
-    write_page(RESULTS)
-
-
 if __name__ == "__main__":
-    run(sys.argv[1]) if len(sys.argv) > 1 else main()
+    runner.main("core", JOBS, write_page)

@@ -27,12 +27,14 @@ def _head() -> str:
     )
 
 
-def _spread(values: list[float], digits: int = 4) -> str:
+def spread(values: list[float], digits: int = 4) -> str:
+    """Return mean ± standard deviation."""
     extra = f" ± {stdev(values):.{digits}f}" if len(values) > 1 else ""
     return f"{mean(values):.{digits}f}{extra}"
 
 
-def _table(header: list[str], rows: list[list[str]]) -> str:
+def table(header: list[str], rows: list[list[str]]) -> str:
+    """Return a Markdown table."""
     lines = [" | ".join(header), " | ".join("---" for _ in header)]
     return "\n".join(f"| {line} |" for line in lines + [" | ".join(row) for row in rows]) + "\n"
 
@@ -43,7 +45,7 @@ def _census(found: dict[str, Any]) -> str:
         return ""
 
     def over(key: str, digits: int = 4) -> str:
-        return _spread([run[key] for run in runs], digits)
+        return spread([run[key] for run in runs], digits)
 
     audits = [{f["name"]: f for f in run["audit"]["findings"]} for run in runs]
     r2 = [audit["self-game R²"]["value"] for audit in audits]
@@ -64,13 +66,13 @@ def _census(found: dict[str, Any]) -> str:
             f"{over('explain_ratio', 1)} times as many",
         ],
         ["peak memory, GiB", f"{max(run['peak_gib'] for run in runs):.2f}", "", "both models"],
-        ["self-game R²", _spread(r2, 5), "", "256 rows, 1,000 orders each"],
-        ["self-game RMSE, log-odds", _spread(rmse), "", ""],
+        ["self-game R²", spread(r2, 5), "", "256 rows, 1,000 orders each"],
+        ["self-game RMSE, log-odds", spread(rmse), "", ""],
     ]
     chosen = found["census-tuning"]["chosen"]
     return (
         f"\n## Census income, official split, {len(runs)} seeds\n\n"
-        + _table(["", "SASANet, defaults", "LightGBM, tuned", ""], rows)
+        + table(["", "SASANet, defaults", "LightGBM, tuned", ""], rows)
         + f"\nLightGBM: best of {len(found['census-tuning']['tried'])} settings by average "
         f"precision on a tenth of the training rows, stopped early on it: `{chosen}`, "
         f"{runs[0]['trees']} trees; its explanations are `pred_contrib`.\n"
@@ -86,23 +88,26 @@ def _default(found: dict[str, Any]) -> str:
                 [
                     key.removeprefix("default-").replace("-", " "),
                     run["metric"],
-                    _spread(run["ours"]),
-                    _spread(run["lightgbm"]),
+                    spread(run["ours"]),
+                    spread(run["lightgbm"]),
                     f"{mean(gap):+.4f} ± {stdev(gap):.4f}",
                     f"{mean(run['fit_seconds']):.1f}",
-                    _spread(run["self_game_r2"]),
+                    spread(run["self_game_r2"]),
+                    run.get("attribution", "context (distilled)"),
                 ]
             )
     if not rows:
         return ""
     header = ["table", "metric", "SASANet", "LightGBM", "difference", "fit, s", "self-game R²"]
-    return "\n## Default settings, five splits each\n\n" + _table(header, rows)
+    header.append("attributions")
+    return "\n## Default settings, five splits each\n\n" + table(header, rows)
 
 
 def _modules(found: dict[str, Any]) -> str:
     rows = []
     for name, what in (
-        ("context", "set value network, context Shapley module (default)"),
+        ("closed_form", "set value network, Shapley values by formula (default)"),
+        ("context", "set value network, context Shapley module"),
         ("attention", "set value network, attention Shapley module"),
         ("sequence", "the paper's sequence and attention modules"),
     ):
@@ -114,7 +119,7 @@ def _modules(found: dict[str, Any]) -> str:
     header = ["modules", "AP", "AUC", "self-game R²", "order gap", "explained rows per second"]
     return (
         "\n## Modules in equal time\n\nCensus income, 45 seconds of training each (30 for the "
-        "value network, 15 for the Shapley module), one seed.\n\n" + _table(header, rows)
+        "value network, 15 for the Shapley module), one seed.\n\n" + table(header, rows)
     )
 
 
@@ -132,13 +137,13 @@ def _additivity(found: dict[str, Any]) -> str:
         header = ["table", "rows", "as given", "30 % of the cells removed"]
         text += (
             "\n## Additivity\n\nLargest |φ0 + Σφ − raw prediction| / max(1, |raw prediction|) "
-            "over every row of every table.\n\n" + _table(header, rows)
+            "over every row of every table.\n\n" + table(header, rows)
         )
     if "census-0" in found:
         changes = found["census-0"]["invariance"]
         rows = [[name, f"{change:.1e}"] for name, change in changes.items()]
         text += "\nLargest change of an attribution (log-odds) where nothing may change:\n\n"
-        text += _table(["", "change"], rows)
+        text += table(["", "change"], rows)
     return text
 
 
@@ -146,19 +151,18 @@ def _scaling(found: dict[str, Any]) -> str:
     runs = {int(key.split("-")[1]): found[key] for key in found if key.startswith("scaling-")}
     text = ""
     if runs:
-        fields = ["value_us_per_row", "attribution_us_per_row", "explain_us_per_row"]
+        fields = ["value_us_per_row", "explain_us_per_row"]
         rows = [
             [str(n), *(f"{runs[n][field]:.0f}" for field in fields), f"{runs[n]['peak_gib']:.2f}"]
             for n in sorted(runs)
         ]
         header = [
             "features",
-            "value phase, µs a row",
-            "attribution phase, µs a row",
+            "fit, µs a row and epoch",
             "explain, µs a row",
             "peak memory, GiB",
         ]
-        text += "\n## Cost as features grow\n\n" + _table(header, rows)
+        text += "\n## Cost as features grow\n\n" + table(header, rows)
     if "explain-million" in found:
         run = found["explain-million"]
         text += (

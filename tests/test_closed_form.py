@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from sasanet import SASANetClassifier
-from sasanet.closed_form import ClosedFormAttribution, enumerated, expected_growth, pinned
+from sasanet.closed_form import ClosedFormAttribution, Effort, enumerated, expected_growth
 from sasanet.datasets import load_german_credit, make_gaussian_probit
 from sasanet.network import Columns
 from sasanet.posthoc import exact_shapley, game_of
@@ -86,7 +86,7 @@ def test_growth_is_the_expected_gain_at_a_share(wide):
     marginal = still(model.network_).marginal
     _, cells = model._encode(X[:12])
     vectors = marginal.cell_vectors(cells, ~cells.isnan())
-    found = expected_growth(marginal, vectors, (0.3, 0.8))[..., 0]
+    found = expected_growth(marginal, vectors, (0.3, 0.8), Effort(3, 16))[..., 0]
     drawn = torch.empty_like(found)
     generator = torch.Generator().manual_seed(0)
     for column, share in enumerate((0.3, 0.8)):
@@ -107,13 +107,34 @@ def test_enumeration_and_formula_agree_on_the_same_rows(wide):
     vectors = marginal.cell_vectors(cells, ~cells.isnan())
     shares = 0.5 - 20**-0.5, 0.5 + 20**-0.5
     inside, _ = enumerated(marginal, vectors)
-    formula = expected_growth(marginal, vectors, shares)
+    formula = expected_growth(marginal, vectors, shares, Effort(3, 16))
     assert r_squared(formula.numpy(), inside.numpy()) > 0.998
     assert r_squared(formula.numpy()[:, ::-1].copy(), inside.numpy()) < 0.9  # features mixed up
 
 
-def test_pinning_stops_as_tables_get_wide():
-    assert [pinned(n) for n in (10, 12, 13, 24, 25, 600)] == [3, 3, 2, 2, 1, 1]
+def test_more_effort_is_closer():
+    table = make_gaussian_probit(3_000, n_features=30, correlation=0.3, random_state=0)
+    model = SASANetClassifier(random_state=0, max_epochs=6).fit(table.X, table.y)
+    marginal = still(model.network_).marginal
+    _, cells = model._encode(table.X[:40])
+    vectors = marginal.cell_vectors(cells, ~cells.isnan())
+    best = expected_growth(marginal, vectors, (0.3, 0.7), Effort(6, 30))
+    little, some, much = (
+        (expected_growth(marginal, vectors, (0.3, 0.7), Effort(*effort)) - best).square().mean()
+        for effort in ((0, 4), (1, 16), (3, 30))
+    )
+    assert much < some < little
+
+
+def test_a_row_alone_is_explained_as_among_others():
+    """Rows choose their effort one by one: some are ruled by two cells, others are not."""
+    table = make_gaussian_probit(600, n_features=30, correlation=0.3, random_state=0)
+    X = table.X.copy()
+    X.iloc[:20, 2:] = X.iloc[:20, 2:].mask(np.random.RandomState(0).random_sample((20, 28)) < 0.6)
+    model = SASANetClassifier(random_state=0, max_epochs=2).fit(X, table.y)
+    together = model.explain(X[:40]).values
+    alone = np.concatenate([model.explain(X[i : i + 1]).values for i in range(40)])
+    np.testing.assert_allclose(alone, together, atol=1e-5)
 
 
 def test_profiles_read_at_positions_have_the_attribution_as_their_mean(wide):

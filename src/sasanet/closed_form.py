@@ -15,6 +15,8 @@ position profile φ_{i,k} of Proposition 3.10, with t for the share of features 
   pass gives ∂F/∂p_i of all features.
 - The integral needs four points: the two ends, which are two values of v, and two inside.
 
+What the sum of φ misses of v (little) is spread by the length of the cell vectors.
+
 Sizes: B rows, N features, D the length of a cell vector, K outputs, M features followed through the
 layers one by one, 4 points of the integral.
 """
@@ -37,7 +39,8 @@ from sasanet.marginal import SetMarginal
 # nearly a formula, closer to the truth than anything distilled (docs/decisions.md).
 
 _ENUMERATED = 9  # present features: 512 coalitions cost about as much as the formula
-_FOLLOWED = 16  # features whose part of the variance is followed exactly through every layer
+_RULED = 0.4  # share of Σ|ψ|² that two cells must have to rule a row
+_TINY = 1e-12
 _INSIDE = 0.5 - math.sqrt(1 / 20)  # Lobatto's points: 0, this, 1 − this, 1; exact to degree 5
 _WEIGHTS = (1 / 12, 5 / 12, 5 / 12, 1 / 12)
 _VECTORS_AT_ONCE = 8_192  # of length D, per tensor: a few megabytes, so that caches help
@@ -46,7 +49,8 @@ _VECTORS_AT_ONCE = 8_192  # of length D, per tensor: a few megabytes, so that ca
 class ClosedFormAttribution(nn.Module):
     """The Shapley module of the set network: no parameters, nothing to train.
 
-    Shape: present [B, N], vectors [B, N, D], ends [B, N, 2, K] → profiles [B, N, points, K].
+    Shape: present [B, N], vectors [B, N, D], ends [B, N, 2, K], value [B, K]
+    → profiles [B, N, points, K].
     """
 
     cubic: Tensor
@@ -58,7 +62,7 @@ class ClosedFormAttribution(nn.Module):
         self.register_buffer("cubic", _through_four_points(shares), persistent=False)
 
     def forward(
-        self, marginal: SetMarginal, present: Tensor, vectors: Tensor, ends: Tensor
+        self, marginal: SetMarginal, present: Tensor, vectors: Tensor, ends: Tensor, value: Tensor
     ) -> Tensor:
         """Return profiles whose mean over positions is φ."""
         inside = vectors.new_empty(*ends.shape)
@@ -66,10 +70,13 @@ class ClosedFormAttribution(nn.Module):
         few = present.sum(1) <= _ENUMERATED
         for rows in _chunks(few, 2**_ENUMERATED):
             inside[rows], attributions[rows] = _compressed(marginal, present[rows], vectors[rows])
-        for rows in _chunks(~few, 2 ** (pinned(present.shape[1]) + 1) * _FOLLOWED):
-            inside[rows] = expected_growth(marginal, vectors[rows], (_INSIDE, 1 - _INSIDE))
+        for effort, wanted in _efforts(vectors, ~few):
+            for rows in _chunks(wanted, 2 ** (effort.pinned + 1) * effort.followed):
+                points = (_INSIDE, 1 - _INSIDE)
+                inside[rows] = expected_growth(marginal, vectors[rows], points, effort)
         four = torch.cat([ends[:, :, :1], inside, ends[:, :, 1:]], 2)
         integral = torch.einsum("bnqk,q->bnk", four, four.new_tensor(_WEIGHTS))
+        integral = _add_up_by_length(integral, value, vectors)
         attributions = torch.where(few[:, None, None], attributions, integral)
         profile = torch.einsum("bnqk,rq->bnrk", four, self.cubic)
         sizes = present.sum(1)
@@ -84,13 +91,25 @@ def _chunks(wanted: Tensor, vectors_a_row: int) -> tuple[Tensor, ...]:
     return rows.split(max(1, _VECTORS_AT_ONCE // vectors_a_row)) if len(rows) else ()
 
 
+def _add_up_by_length(attributions: Tensor, value: Tensor, vectors: Tensor) -> Tensor:
+    """Spread what is missing to the value in proportion to the length of each cell vector.
+
+    A cell without influence on the sum keeps nothing, and equal cells keep equal attributions.
+
+    Shape: attributions [B, N, K], value [B, K], vectors [B, N, D] → [B, N, K].
+    """
+    length = vectors.norm(dim=2)
+    share = length / length.sum(1, keepdim=True).clamp_min(_TINY)
+    return attributions + share[..., None] * (value - attributions.sum(1))[:, None]
+
+
 def _through_four_points(shares: Tensor) -> Tensor:
     """Return how the cubic through the four points is read at shares: [R] → [R, 4] (Lagrange)."""
     nodes = (0.0, _INSIDE, 1 - _INSIDE, 1.0)
     columns = []
     for i, node in enumerate(nodes):
         others = [other for j, other in enumerate(nodes) if j != i]
-        columns.append(math.prod([(shares - other) / (node - other) for other in others]))
+        columns.append(torch.stack([(shares - o) / (node - o) for o in others]).prod(0))
     return torch.stack(columns, 1)
 
 
@@ -135,12 +154,32 @@ def enumerated(marginal: SetMarginal, vectors: Tensor) -> tuple[Tensor, Tensor]:
 # --- many features: mean and variance through the layers ------------------------------------------
 
 
-def pinned(n_features: int) -> int:
-    """Return how many of the largest cells have both their cases computed (2^pinned in all)."""
-    return 3 if n_features <= 12 else 2 if n_features <= 24 else 1
+class Effort(NamedTuple):
+    """How many of the largest cells have both their cases computed, and how many are followed."""
+
+    pinned: int
+    followed: int
 
 
-def expected_growth(marginal: SetMarginal, vectors: Tensor, shares: Sequence[float]) -> Tensor:
+def _efforts(vectors: Tensor, wanted: Tensor) -> list[tuple[Effort, Tensor]]:
+    """Return which rows get which effort; each row decides for itself, whatever its neighbours.
+
+    The cost is 2^pinned · followed. Wide rows ruled by two cells pin both of them, and follow fewer
+    of the small rest, at a lower cost.
+
+    Shape: vectors [B, N, D], wanted [B] → masks [B].
+    """
+    n_features = vectors.shape[1]
+    if n_features <= 24:
+        return [(Effort(3 if n_features <= 12 else 2, 16), wanted)]
+    lengths = vectors.square().sum(2)
+    ruled = lengths.topk(2, dim=1).values.sum(1) > _RULED * lengths.sum(1)
+    return [(Effort(2, 4), wanted & ruled), (Effort(1, 16), wanted & ~ruled)]
+
+
+def expected_growth(
+    marginal: SetMarginal, vectors: Tensor, shares: Sequence[float], effort: Effort
+) -> Tensor:
     """Return ∂F/∂p_i where every feature is present with the same probability t.
 
     F is the mixture over which pinned features are there: F = Σ_c π_c F_c, π_c = Π p or (1 − p). By
@@ -150,9 +189,9 @@ def expected_growth(marginal: SetMarginal, vectors: Tensor, shares: Sequence[flo
 
     Shape: vectors [B, N, D], shares [T] → [B, N, T, K].
     """
-    n_pinned, (_, n, width) = pinned(vectors.shape[1]), vectors.shape
+    n_pinned, (_, n, width) = effort.pinned, vectors.shape
     squares = vectors.square()
-    order = squares.sum(2).topk(min(n, n_pinned + _FOLLOWED), dim=1).indices
+    order = squares.sum(2).topk(min(n, sum(effort)), dim=1).indices
     large = torch.gather(vectors, 1, order[..., None].expand(-1, -1, width))
     pins, followed = large[:, :n_pinned], large[:, n_pinned:]
     case = _cases(vectors.new_tensor(shares), n_pinned)

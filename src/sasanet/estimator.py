@@ -303,7 +303,7 @@ class SelfExplainingModel(BaseEstimator):
                 f"({n_rows}, m, {d}), or a list of names, however: {mask.dtype} of {mask.shape}"
             )
         shape = {1: (1, 1, d), 2: (n_rows, 1, d), 3: mask.shape}[mask.ndim]
-        return torch.from_numpy(np.ascontiguousarray(mask.reshape(shape)))
+        return torch.from_numpy(np.array(mask.reshape(shape)))  # a copy: it may be read-only
 
     def audit(
         self,

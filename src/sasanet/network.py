@@ -139,7 +139,7 @@ class SASANet(nn.Module):
                 vectors = self.marginal.cell_vectors(cells, present) if vectors is None else vectors
                 ends, output = self.marginal.ends(cells, present, vectors)
             if isinstance(self.attribution, ClosedFormAttribution):
-                profile = self.attribution(self.marginal, present, vectors, ends)
+                profile = self.attribution(self.marginal, present, vectors, ends, output)
             else:
                 profile = self.attribution(cells, present, ends)
             attributions = self.mean_over_positions(profile, present)

@@ -27,8 +27,8 @@ from sasanet.errors import RefinementWarning
 from sasanet.heap import steady_heap
 from sasanet.network import SASANet
 
-# NOTE[DIFF]: the design names the position profile φ_{i,k} as control variate of random orders. It
-# needs up to 2.3 times the evaluations for the same error (docs/faithful.md has the figures).
+# NOTE[DIFF]: the profiles φ_{i,k} could be a control variate of random orders (Proposition 3.10).
+# That needs more evaluations for the same error, as each serves two features, not all of them.
 
 _PAIRS_AT_ONCE = 512
 _FEWEST_PAIRS = 16  # for a curve and a standard error

@@ -1,0 +1,46 @@
+"""Named jobs in, one small JSON file each out: the one runner of every benchmark.
+
+Each job runs in a process of its own (its peak memory is its own) and is skipped when its file
+exists: a run that was stopped resumes. When all are done their page is written.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+Job = Callable[[], dict[str, Any]]
+
+
+def peak_gib() -> float:
+    """Return the most memory this process has held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def _run(job: Job, file: Path) -> None:
+    start = time.perf_counter()
+    result = job()
+    result |= {"peak_gib": peak_gib(), "job_seconds": time.perf_counter() - start}
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(result, indent=1, default=float) + "\n")
+
+
+def main(module: str, jobs: dict[str, Job], write_page: Callable[[Path], None]) -> None:
+    """Run the job named on the command line, or all that are missing, then write the page."""
+    folder = RESULTS / module
+    if len(sys.argv) > 1:
+        _run(jobs[sys.argv[1]], folder / f"{sys.argv[1]}.json")
+        return
+    for name in jobs:
+        if not (folder / f"{name}.json").exists():
+            print(f"{name} …", flush=True)
+            subprocess.run([sys.executable, "-m", f"bench.{module}", name], check=True)
+            write_page(folder)
+    write_page(folder)
