@@ -14,6 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -26,7 +27,7 @@ from sklearn.metrics import roc_auc_score
 
 from bench import data, runner
 from bench.faithful_page import write_page
-from sasanet import SASANetClassifier, SASANetRegressor, datasets, load
+from sasanet import SASANetClassifier, SASANetRegressor, closed_form, datasets, load
 from sasanet.datasets import KnownTable
 from sasanet.posthoc import (
     all_coalitions,
@@ -107,6 +108,28 @@ def _shift(X: pd.DataFrame, X_train: pd.DataFrame) -> pd.DataFrame:
             codes = X[column].cat.codes.to_numpy()
             moved[column] = pd.Categorical.from_codes(codes, turned)
     return pd.DataFrame(moved, index=X.index)
+
+
+def effort(name: str) -> dict[str, Any]:
+    """Return R² and time of the formula by how many cells are pinned and how many followed."""
+    model, split = _model(name)
+    rows = split.X_test.sample(128, random_state=0)
+    game, d = game_of(model, rows), rows.shape[1]
+    truth = permutation_shapley(game, d, n_orders=1_000)
+    noise = float((truth.error_std**2).mean())
+    result = {}
+    for pinned, followed in ((0, 4), (0, 16), (1, 16), (2, 4), (2, 16), (3, 16), (4, 16)):
+        choice = closed_form.Effort(pinned, followed)
+        with patch.object(closed_form, "_efforts", lambda _, rows, c=choice: [(c, rows)]):
+            start = time.perf_counter()
+            found = model.explain(rows).values
+            seconds = time.perf_counter() - start
+        error = ((found - truth.values) ** 2).mean() - noise
+        result[f"{pinned} pinned, {followed} followed"] = {
+            "r2": float(1 - error / (truth.values.var() - noise)),
+            "us_per_row": 1e6 * seconds / len(rows),
+        }
+    return {"efforts": result}
 
 
 def sequence(name: str) -> dict[str, Any]:
@@ -313,6 +336,7 @@ JOBS: dict[str, runner.Job] = {
         for name in MAKERS
         for correlation in (0.0, 0.6)
     },
+    **{f"effort-{name}": partial(effort, name) for name in TABLES},
     **{f"shifted-{name}": partial(shifted, name) for name in TABLES},
     **{f"estimators-{name}": partial(estimators, name) for name in TABLES},
     "explain-speed": explain_speed,
