@@ -337,8 +337,8 @@ JOBS: dict[str, runner.Job] = {
         for correlation in (0.0, 0.6)
     },
     **{f"effort-{name}": partial(effort, name) for name in TABLES},
-    **{f"shifted-{name}": partial(shifted, name) for name in TABLES},
     **{f"estimators-{name}": partial(estimators, name) for name in TABLES},
+    **{f"shifted-{name}": partial(shifted, name) for name in TABLES},
     "explain-speed": explain_speed,
     **{f"sequence-{name}": partial(sequence, name) for name in ("census", "higgs_64k")},
 }
