@@ -74,6 +74,7 @@ def census(seed: int) -> dict[str, Any]:
     model = SASANetClassifier(random_state=seed).fit(split.X_train, split.y_train)
     seconds = time.perf_counter() - start
     result: dict[str, Any] = {
+        "attribution": model.network_.architecture.attribution,
         "fit_seconds": seconds,
         "lightgbm_fit_seconds": lightgbm_seconds,
         "fit_ratio": seconds / lightgbm_seconds,
@@ -160,7 +161,13 @@ def explain_million() -> dict[str, Any]:
     rows = pd.concat([split.X_test] * 11, ignore_index=True)[:1_000_000]
     before = runner.peak_gib()
     rate = _rows_per_second(model.explain, rows)
-    return {"rows": len(rows), "explain_rate": rate, "peak_gib_before": before}
+    kind = model.network_.architecture.attribution
+    return {
+        "rows": len(rows),
+        "explain_rate": rate,
+        "peak_gib_before": before,
+        "attribution": kind,
+    }
 
 
 def scaling(n_features: int) -> dict[str, Any]:
@@ -179,6 +186,7 @@ def scaling(n_features: int) -> dict[str, Any]:
         times[record["phase"]] = (record["seconds"], record["steps"])
     value = times["value"]
     return {
+        "attribution": model.network_.architecture.attribution,
         "value_us_per_row": 1e6 * value[0] / (value[1] * 256),
         "explain_us_per_row": 1e6 / _rows_per_second(model.explain, X),
     }

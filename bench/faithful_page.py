@@ -15,8 +15,8 @@ ESTIMATORS = ("orders", "antithetic orders", "KernelSHAP, paired", "LeverageSHAP
 # The paper's table "RMSE to the real Shapley value": as it is, and under its distribution shift.
 PAPER = {
     "higgs_64k": ("0.005", "0.113"),
-    "census": ("0.033", "0.082"),
-    "creditcard": ("0.001", "0.001"),
+    "census": ("0.001", "0.001"),
+    "creditcard": ("0.033", "0.082"),
 }
 
 

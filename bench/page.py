@@ -14,7 +14,7 @@ def write_page(results: Path) -> None:
     """Write the page from what has been measured so far."""
     found = {path.stem: json.loads(path.read_text()) for path in sorted(results.glob("*.json"))}
     makers = [_census, _default, _modules, _additivity, _scaling]
-    sections = [_head(), *(make(found) for make in makers)]
+    sections = [_head(), _of_which_module(found), *(make(found) for make in makers)]
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text("\n".join(part for part in sections if part), encoding="utf-8")
 
@@ -24,6 +24,23 @@ def _head() -> str:
         "# Benchmarks of the model\n\n"
         "Written by `make bench-core` from `bench/results/core/*.json`; two CPU cores, no GPU. "
         "Spreads are standard deviations over seeds or splits; ratios compare fits of one run.\n"
+    )
+
+
+def _of_which_module(found: dict[str, Any]) -> str:
+    """Say which figures are older than the formula that is now the default."""
+    older = [
+        key
+        for key, run in found.items()
+        if "attribution" not in run and not key.startswith(("module-", "census-tuning"))
+    ]
+    if not older:
+        return ""
+    return (
+        '**Measured with the distilled Shapley module** (`attribution="context"`), before the '
+        "formula became the default, in their times, explanation rates and self-game R²; "
+        "prediction quality does not depend on it: " + ", ".join(sorted(older)) + ". "
+        "[faithful.md](faithful.md) has the formula's fidelity.\n"
     )
 
 
