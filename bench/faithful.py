@@ -97,7 +97,7 @@ def _shift(X: pd.DataFrame, X_train: pd.DataFrame) -> pd.DataFrame:
     category has no scale: its levels are replaced by others, one fixed permutation per column.
     """
     random = np.random.RandomState(0)
-    moved: dict[str, Any] = {}
+    moved: dict[Any, Any] = {}
     for column in X:
         bias = random.randn()
         if pd.api.types.is_numeric_dtype(X[column]):
