@@ -6,6 +6,7 @@ import torch
 
 from sasanet import SASANetClassifier
 from sasanet.closed_form import ClosedFormAttribution, Effort, enumerated, expected_growth
+from sasanet.coalitions import mean_over_positions
 from sasanet.datasets import load_german_credit, make_gaussian_probit
 from sasanet.network import Columns
 from sasanet.posthoc import exact_shapley, game_of
@@ -143,7 +144,7 @@ def test_profiles_read_at_positions_have_the_attribution_as_their_mean(wide):
     _, cells = model._encode(X)
     present = ~cells.isnan()
     profiles, _ = network.profiles(cells, present)
-    mean = network.mean_over_positions(profiles, present)
+    mean = mean_over_positions(profiles, present)
     np.testing.assert_allclose(mean, network.attribute(cells, present)[0], atol=1e-5)
     ends, _ = network.marginal.ends(cells, present, network.marginal.cell_vectors(cells, present))
     first = np.corrcoef(profiles[:, :, 0, 0].flatten(), ends[:, :, 0, 0].flatten())[0, 1]

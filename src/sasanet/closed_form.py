@@ -31,7 +31,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from sasanet.coalitions import position_weights
+from sasanet.coalitions import mean_over_positions
 from sasanet.expectation import expected_value
 from sasanet.marginal import SetMarginal
 
@@ -67,22 +67,19 @@ class ClosedFormAttribution(nn.Module):
         """Return profiles whose mean over positions is φ."""
         inside = vectors.new_empty(*ends.shape)
         attributions = vectors.new_empty(*ends[:, :, 0].shape)
-        few = present.sum(1) <= _ENUMERATED
+        few, lengths = present.sum(1) <= _ENUMERATED, vectors.norm(dim=2)
         for rows in _chunks(few, 2**_ENUMERATED):
             inside[rows], attributions[rows] = _compressed(marginal, present[rows], vectors[rows])
-        for effort, wanted in _efforts(vectors, ~few):
+        for effort, wanted in _efforts(lengths, ~few):
             for rows in _chunks(wanted, 2 ** (effort.pinned + 1) * effort.followed):
                 points = (_INSIDE, 1 - _INSIDE)
                 inside[rows] = expected_growth(marginal, vectors[rows], points, effort)
         four = torch.cat([ends[:, :, :1], inside, ends[:, :, 1:]], 2)
         integral = torch.einsum("bnqk,q->bnk", four, four.new_tensor(_WEIGHTS))
-        integral = _add_up_by_length(integral, value, vectors)
+        integral = _add_up_by_length(integral, value, lengths)
         attributions = torch.where(few[:, None, None], attributions, integral)
         profile = torch.einsum("bnqk,rq->bnrk", four, self.cubic)
-        sizes = present.sum(1)
-        weights = position_weights(sizes, present.shape[1], self.points).sum(1)
-        mean = torch.einsum("bnrk,br->bnk", profile, weights / sizes[:, None].clamp_min(1))
-        return profile + (attributions - mean)[:, :, None]
+        return profile + (attributions - mean_over_positions(profile, present))[:, :, None]
 
 
 def _chunks(wanted: Tensor, vectors_a_row: int) -> tuple[Tensor, ...]:
@@ -91,15 +88,14 @@ def _chunks(wanted: Tensor, vectors_a_row: int) -> tuple[Tensor, ...]:
     return rows.split(max(1, _VECTORS_AT_ONCE // vectors_a_row)) if len(rows) else ()
 
 
-def _add_up_by_length(attributions: Tensor, value: Tensor, vectors: Tensor) -> Tensor:
+def _add_up_by_length(attributions: Tensor, value: Tensor, lengths: Tensor) -> Tensor:
     """Spread what is missing to the value in proportion to the length of each cell vector.
 
     A cell without influence on the sum keeps nothing, and equal cells keep equal attributions.
 
-    Shape: attributions [B, N, K], value [B, K], vectors [B, N, D] → [B, N, K].
+    Shape: attributions [B, N, K], value [B, K], lengths [B, N] → [B, N, K].
     """
-    length = vectors.norm(dim=2)
-    share = length / length.sum(1, keepdim=True).clamp_min(_TINY)
+    share = lengths / lengths.sum(1, keepdim=True).clamp_min(_TINY)
     return attributions + share[..., None] * (value - attributions.sum(1))[:, None]
 
 
@@ -161,19 +157,19 @@ class Effort(NamedTuple):
     followed: int
 
 
-def _efforts(vectors: Tensor, wanted: Tensor) -> list[tuple[Effort, Tensor]]:
+def _efforts(lengths: Tensor, wanted: Tensor) -> list[tuple[Effort, Tensor]]:
     """Return which rows get which effort; each row decides for itself, whatever its neighbours.
 
     The cost is 2^pinned · followed. Wide rows ruled by two cells pin both of them, and follow fewer
     of the small rest, at a lower cost.
 
-    Shape: vectors [B, N, D], wanted [B] → masks [B].
+    Shape: lengths of the cell vectors [B, N], wanted [B] → masks [B].
     """
-    n_features = vectors.shape[1]
+    n_features = lengths.shape[1]
     if n_features <= 24:
         return [(Effort(3 if n_features <= 12 else 2, 16), wanted)]
-    lengths = vectors.square().sum(2)
-    ruled = lengths.topk(2, dim=1).values.sum(1) > _RULED * lengths.sum(1)
+    squares = lengths.square()
+    ruled = squares.topk(2, dim=1).values.sum(1) > _RULED * squares.sum(1)
     return [(Effort(2, 4), wanted & ruled), (Effort(1, 16), wanted & ~ruled)]
 
 

@@ -95,6 +95,16 @@ def position_weights(sizes: Tensor, n_features: int, points: int) -> Tensor:
     return hats * (place < sizes[:, None])[..., None]
 
 
+def mean_over_positions(profiles: Tensor, present: Tensor) -> Tensor:
+    """Return φ_i = mean of φ_{i,k} over k ≤ |S| (Lemma 3.9).
+
+    Shape: profiles [B, N, R, K], present [B, N] → [B, N, K].
+    """
+    sizes = present.sum(1)
+    weights = position_weights(sizes, profiles.shape[1], profiles.shape[2]).sum(1)  # [B, R]
+    return torch.einsum("bnrk,br->bnk", profiles, weights / sizes[:, None].clamp_min(1))
+
+
 def read_profiles(profiles: Tensor, place: Tensor, sizes: Tensor) -> Tensor:
     """Return each feature's profile at its place in the order: φ_{i,k}.
 

@@ -27,7 +27,7 @@ def _in_chunks(
     device = next(network.parameters()).device
     size = max(1, _CELLS_AT_ONCE // max(1, cells.shape[1] * per_row))
     parts = []
-    with torch.no_grad(), steady_heap():  # not inference mode: a formula may need a gradient
+    with torch.no_grad(), steady_heap():
         for start in range(0, len(cells), size):
             chunk = slice(start, start + size)
             parts.append([part.cpu() for part in function(cells[chunk].to(device), chunk)])

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from sasanet.architecture import Architecture
 from sasanet.attribution import AttentionAttribution, AttributionModule, ContextAttribution
 from sasanet.closed_form import ClosedFormAttribution
-from sasanet.coalitions import add_up, position_weights, positions
+from sasanet.coalitions import add_up, mean_over_positions, positions
 from sasanet.marginal import MarginalModule, SequenceMarginal, SetMarginal
 from sasanet.tokens import Tokens, make_tokens
 
@@ -142,17 +142,11 @@ class SASANet(nn.Module):
                 profile = self.attribution(self.marginal, present, vectors, ends, output)
             else:
                 profile = self.attribution(cells, present, ends)
-            attributions = self.mean_over_positions(profile, present)
+            attributions = mean_over_positions(profile, present)
             shift = add_up(attributions, output, present) - attributions
             return (profile + shift[:, :, None]) * present[..., None, None], output
         profile = self.attribution(cells, present, None) * present[..., None, None]
-        return profile, self.mean_over_positions(profile, present).sum(1)
-
-    def mean_over_positions(self, profile: Tensor, present: Tensor) -> Tensor:
-        """Return φ_i = mean of φ_{i,k} over k ≤ |S| (Lemma 3.9): [B, N, R, K] → [B, N, K]."""
-        sizes = present.sum(1)
-        weights = position_weights(sizes, len(self.columns), self.points).sum(1)  # [B, R]
-        return torch.einsum("bnrk,br->bnk", profile, weights / sizes[:, None].clamp_min(1))
+        return profile, mean_over_positions(profile, present).sum(1)
 
     def attribute(self, cells: Tensor, present: Tensor) -> tuple[Tensor, Tensor]:
         """Return the attributions and the output they add up to, in one pass.
@@ -160,7 +154,7 @@ class SASANet(nn.Module):
         Shape: cells, present [B, N] → φ [B, N, K], output [B, K]; φ is 0 where absent.
         """
         profile, output = self.profiles(cells, present)
-        return add_up(self.mean_over_positions(profile, present), output, present), output
+        return add_up(mean_over_positions(profile, present), output, present), output
 
     def values(self, cells: Tensor, coalitions: Tensor) -> Tensor:
         """Return the model's output for every coalition, relative to the base value.
