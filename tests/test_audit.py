@@ -64,7 +64,7 @@ def deviations(model, X, n_orders=2_000):
     cells, generator = model._encode(X)[1], torch.Generator().manual_seed(0)
     exact = truth.enumerated(model.network_, cells)
     sampled, variance = truth.sampled(
-        model.network_, cells, SASANet.value_steps, n_orders, generator
+        model.network_, cells, SASANet.value_walk, n_orders, generator
     )
     return (sampled - exact)[variance > 1e-14] / np.sqrt(variance[variance > 1e-14])
 

@@ -1,13 +1,25 @@
 """The formula gives the Shapley values of the set network."""
 
+import itertools
+import math
+
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
-from sasanet import SASANetClassifier
-from sasanet.closed_form import ClosedFormAttribution, Effort, enumerated, expected_growth
+from sasanet import SASANetClassifier, closed_form
+from sasanet.closed_form import (
+    ClosedFormAttribution,
+    Effort,
+    end_slopes,
+    enumerated,
+    expected_growth,
+    second_look,
+)
 from sasanet.coalitions import mean_over_positions
 from sasanet.datasets import load_german_credit, make_gaussian_probit
+from sasanet.marginal import SetMarginal
 from sasanet.network import Columns
 from sasanet.posthoc import exact_shapley, game_of
 
@@ -59,8 +71,6 @@ def test_with_many_columns_the_values_are_nearly_exact(wide):
 
 
 def test_a_formula_without_the_variance_would_not_pass(wide, monkeypatch):
-    from sasanet import closed_form
-
     def certain(marginal, mean, variance, followed, doubts):
         nothing = torch.zeros_like(variance), torch.zeros_like(followed), 0 * doubts
         return ORIGINAL(marginal, mean, *nothing)
@@ -125,6 +135,59 @@ def test_more_effort_is_closer():
         for effort in ((0, 4), (1, 16), (3, 30))
     )
     assert much < some < little
+
+
+@pytest.fixture(scope="module")
+def steep():
+    """Return a game of 16 features, a few of which decide it, whichever come first."""
+    torch.manual_seed(0)
+    vectors = -torch.linspace(0.3, 1, 16)[:, None] * (1 + 0.5 * torch.randn(4, 16, 16))
+    marginal = still(SetMarginal(nn.Identity(), (16, 8, 1), nn.ReLU(), 0.0, cap=math.inf))
+    marginal.bias.fill_(1.0)  # what each feature takes away: soon there is nothing left
+    for layer in (marginal.rho[2], marginal.rho[5]):
+        layer.weight.abs_()
+    total = vectors.sum(1, keepdim=True)
+    last = marginal.value_of_sums(total) - marginal.value_of_sums(total - vectors)
+    ends = torch.stack([marginal.value_of_sums(vectors), last], 2)
+    return marginal, vectors, ends, marginal.value_of_sums(total)[:, 0]
+
+
+def growth_at(marginal, vectors, t):
+    """Return ∂F/∂p_i at t by enumeration, in double precision: [B, N]."""
+    n = vectors.shape[1]
+    masks = torch.tensor([*itertools.product([0.0, 1.0], repeat=n)])
+    values = marginal.value_of_sums(masks @ vectors)[..., 0].double()
+    others = masks.sum(1, keepdim=True) - masks
+    chance = t ** others.double() * (1 - t) ** (n - 1 - others.double())
+    return values @ ((2 * masks - 1) * chance)
+
+
+def test_slopes_at_the_ends_are_how_growth_changes_there(steep):
+    marginal, vectors, _, _ = steep
+    found = end_slopes(marginal, vectors)[..., 0].double()
+    for end, (near, far) in enumerate(((0.0, 1e-4), (1 - 1e-4, 1.0))):
+        slope = (growth_at(marginal, vectors, far) - growth_at(marginal, vectors, near)) / 1e-4
+        torch.testing.assert_close(found[..., end], slope, rtol=0.01, atol=0.01)
+        assert (found[..., 1 - end] - slope).abs().max() > 0.1  # the twin: the other end
+
+
+def test_a_second_look_at_steep_profiles_is_closer(steep, monkeypatch):
+    marginal, vectors, ends, value = steep
+    _, truth = enumerated(marginal, vectors)
+    module, present = ClosedFormAttribution(16, 8), torch.ones(4, 16, dtype=torch.bool)
+
+    def error():
+        profile = module(marginal, present, vectors, ends, value)
+        return (mean_over_positions(profile, present) - truth).square().mean().sqrt().item()
+
+    looked_at = []
+    monkeypatch.setattr(
+        closed_form, "second_look", lambda *args: looked_at.append(args) or second_look(*args)
+    )
+    twice = error()
+    assert looked_at
+    monkeypatch.setattr(closed_form, "_DOUBTED", math.inf)
+    assert twice < error() / 2
 
 
 def test_a_row_alone_is_explained_as_among_others():

@@ -13,7 +13,9 @@ position profile φ_{i,k} of Proposition 3.10, with t for the share of features 
   variance go through the layers of v (:mod:`sasanet.expectation`). The largest cells, which alone
   could spoil that, are *pinned*: F is the exact mixture over their being there or not. One backward
   pass gives ∂F/∂p_i of all features.
-- The integral needs four points: the two ends, which are two values of v, and two inside.
+- The integral needs four points: the two ends, which are two values of v, and two inside. A row
+  whose φ miss much of its value has a steep profile: there the slopes at the ends are added, from
+  the values of all pairs of features, there and taken away.
 
 What the sum of φ misses of v (little) is spread by the length of the cell vectors.
 
@@ -43,6 +45,9 @@ _RULED = 0.4  # share of Σ|ψ|² that two cells must have to rule a row
 _TINY = 1e-12
 _INSIDE = 0.5 - math.sqrt(1 / 20)  # Lobatto's points: 0, this, 1 − this, 1; exact to degree 5
 _WEIGHTS = (1 / 12, 5 / 12, 5 / 12, 1 / 12)
+_DOUBTED = 0.07  # share of Σ|φ| that the four points may miss before a row is looked at again
+_WIDE = 64  # features beyond which all pairs are too many
+_AGAIN = 0.3  # this and 1 − this: the inner points of the second look
 _VECTORS_AT_ONCE = 8_192  # of length D, per tensor: a few megabytes, so that caches help
 
 
@@ -76,6 +81,8 @@ class ClosedFormAttribution(nn.Module):
                 inside[rows] = expected_growth(marginal, vectors[rows], points, effort)
         four = torch.cat([ends[:, :, :1], inside, ends[:, :, 1:]], 2)
         integral = torch.einsum("bnqk,q->bnk", four, four.new_tensor(_WEIGHTS))
+        for rows in _chunks(_doubted(integral, value) & ~few, present.shape[1] ** 2):
+            integral[rows] = second_look(marginal, vectors[rows], ends[rows])
         integral = _add_up_by_length(integral, value, lengths)
         attributions = torch.where(few[:, None, None], attributions, integral)
         profile = torch.einsum("bnqk,rq->bnrk", four, self.cubic)
@@ -107,6 +114,54 @@ def _through_four_points(shares: Tensor) -> Tensor:
         others = [other for j, other in enumerate(nodes) if j != i]
         columns.append(torch.stack([(shares - o) / (node - o) for o in others]).prod(0))
     return torch.stack(columns, 1)
+
+
+# --- steep profiles: the slopes at both ends ----------------------------------------------------
+
+
+def _doubted(attributions: Tensor, value: Tensor) -> Tensor:
+    """Return which rows have attributions that miss much of the value: [B, N, K], [B, K] → [B]."""
+    missing = (value - attributions.sum(1)).abs() > _DOUBTED * attributions.abs().sum(1)
+    return missing.any(1) & (attributions.shape[1] <= _WIDE)
+
+
+def second_look(marginal: SetMarginal, vectors: Tensor, ends: Tensor) -> Tensor:
+    """Return φ by a rule that knows the slopes of the profile at both ends too.
+
+    ∫f ≈ 323/2646 (f(0) + f(1)) + 1/252 (f'(0) − f'(1)) + 500/1323 (f(0.3) + f(0.7)) is exact to
+    degree 5, as four points are, and for steep profiles f(t) = (1 − t)^m it is off by less than 4 %
+    up to m = 17; four points are off by 53 % there, and Gauss's rule of degree 7 by 22 %.
+
+    Shape: vectors [B, N, D], ends [B, N, 2, K] → [B, N, K].
+    """
+    inside = expected_growth(marginal, vectors, (_AGAIN, 1 - _AGAIN), Effort(4, 4))
+    start, end = end_slopes(marginal, vectors).unbind(2)
+    return ends.sum(2) * (323 / 2646) + (start - end) / 252 + inside.sum(2) * (500 / 1323)
+
+
+def end_slopes(marginal: SetMarginal, vectors: Tensor) -> Tensor:
+    """Return how ∂F/∂p_i starts and ends to change with t, from the values of all pairs.
+
+    At 0 it is Σ_j (v(ij) − v(i) − v(j)), at 1 the same of what is left: Σ_j (v(N) − v(N∖i) − v(N∖j)
+    + v(N∖ij)).
+
+    Shape: vectors [B, N, D] → [B, N, 2, K].
+    """
+    n, total = vectors.shape[1], vectors.sum(1, keepdim=True)
+    first, second = torch.triu_indices(n, n, offset=1, device=vectors.device)
+    member = torch.zeros(len(first), n, device=vectors.device)
+    member.scatter_(1, first[:, None], 1.0).scatter_(1, second[:, None], 1.0)
+    pairs = vectors[:, first] + vectors[:, second]
+    everything = marginal.value_of_sums(total)
+    found = []
+    for single, pair, nothing in (
+        (vectors, pairs, torch.zeros_like(everything)),
+        (total - vectors, total - pairs, everything),
+    ):
+        alone, both = marginal.value_of_sums(single), marginal.value_of_sums(pair)
+        together = both - alone[:, first] - alone[:, second] + nothing
+        found.append(torch.einsum("bpk,pn->bnk", together, member))
+    return torch.stack(found, 2)
 
 
 # --- few features: every coalition --------------------------------------------------------------

@@ -19,10 +19,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sasanet.architecture import AttentionSizes
-from sasanet.coalitions import by_feature, reverse_orders
+from sasanet.coalitions import by_feature, positions, reverse_orders
 from sasanet.tokens import TableTokens, Tokens
 
 _MANY = 8  # coalitions of one row
+_LONG = 64  # features beyond which running sums are cheaper than a product
 _SMALL_TABLE = 4096  # rows; beyond it evaluating each cell is cheaper than each row
 
 
@@ -206,8 +207,13 @@ class SequenceMarginal(nn.Module):
 
 def _prefix_sums(vectors: Tensor, orders: Tensor) -> Tensor:
     """Return the running sum of cell vectors along each order: [B, N, D]."""
-    index = orders[..., None].expand(-1, -1, vectors.shape[2])
-    return torch.gather(vectors, 1, index).cumsum(1)
+    n = vectors.shape[1]
+    if n > _LONG:
+        index = orders[..., None].expand(-1, -1, vectors.shape[2])
+        return torch.gather(vectors, 1, index).cumsum(1)
+    # Short orders: a product with "who stands before" costs N² D, yet reads the vectors only once.
+    before = positions(orders)[:, None] <= torch.arange(n, device=orders.device)[:, None]
+    return before.to(vectors.dtype) @ vectors
 
 
 MarginalModule = SetMarginal | SequenceMarginal

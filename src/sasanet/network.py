@@ -11,7 +11,7 @@ to the base value and, for regression, in standard deviations of the target; the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -24,6 +24,7 @@ from sasanet.coalitions import add_up, mean_over_positions, positions
 from sasanet.marginal import MarginalModule, SequenceMarginal, SetMarginal
 from sasanet.tokens import Tokens, make_tokens
 
+Walk = Callable[[Tensor], tuple[Tensor, Tensor]]  # orders → steps along them and their reverses
 _ACTIVATIONS = {"relu": nn.ReLU, "leaky_relu": nn.LeakyReLU, "gelu": nn.GELU}
 
 
@@ -174,23 +175,31 @@ class SASANet(nn.Module):
         total = self.marginal.contributions(vectors, flat, orders).sum(1)
         return total.unflatten(0, coalitions.shape[:2])
 
-    def value_steps(self, cells: Tensor, present: Tensor, orders: Tensor) -> tuple[Tensor, Tensor]:
-        """Return how the model's own v(S) grows along each order and along its reverse.
+    def value_walk(self, cells: Tensor, present: Tensor) -> Walk:
+        """Return the function of orders that says how the model's own v(S) grows along each.
 
-        Both in the order's own sequence; their mean over orders is the Shapley value (Eq. 2).
+        It returns the growth along the order and along its reverse, both in the order's own
+        sequence; their mean over orders is the Shapley value (Eq. 2).
 
-        Shape: cells, present, orders [B, N] → two [B, N, K].
+        Shape: cells, present [B, N]; orders [B, N] → two [B, N, K].
         """
         if isinstance(self.marginal, SetMarginal):  # there Δ is just the growth of v
-            vectors = self.marginal.cell_vectors(cells, present)
-            return self.marginal.contributions_both_ways(vectors, present, orders)
-        n = cells.shape[1]
-        steps = torch.arange(1, n + 1, device=cells.device)[None, :, None]
-        prefix = (positions(orders)[:, None] < steps) & present[:, None]  # the first k
-        ahead = self.values(cells, prefix)
-        behind = self.values(cells, present[:, None] & ~prefix)
-        forth = torch.cat([ahead[:, :1], ahead.diff(dim=1)], 1)
-        return forth, torch.cat([ahead[:, -1:] - behind[:, :1], -behind.diff(dim=1)], 1)
+            return self.delta_walk(cells, present)
+        steps = torch.arange(1, cells.shape[1] + 1, device=cells.device)[None, :, None]
+
+        def walk(orders: Tensor) -> tuple[Tensor, Tensor]:
+            prefix = (positions(orders)[:, None] < steps) & present[:, None]  # the first k
+            ahead = self.values(cells, prefix)
+            behind = self.values(cells, present[:, None] & ~prefix)
+            forth = torch.cat([ahead[:, :1], ahead.diff(dim=1)], 1)
+            return forth, torch.cat([ahead[:, -1:] - behind[:, :1], -behind.diff(dim=1)], 1)
+
+        return walk
+
+    def delta_walk(self, cells: Tensor, present: Tensor) -> Walk:
+        """Return the same for the marginal module's Δ, which may depend on the order itself."""
+        vectors = self.marginal.cell_vectors(cells, present)
+        return lambda orders: self.marginal.contributions_both_ways(vectors, present, orders)
 
     def parts(self, names: Sequence[str]) -> list[nn.Parameter]:
         """Return the parameters of the named modules, each once.

@@ -16,14 +16,15 @@ from torch import Tensor
 from sasanet import inference
 from sasanet.coalitions import by_feature, random_orders
 from sasanet.heap import steady_heap
-from sasanet.network import SASANet
+from sasanet.network import SASANet, Walk
 from sasanet.posthoc import ValueFunction, exact_shapley
 
 Floats = NDArray[np.float64]
-Steps = Callable[[SASANet, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+Walker = Callable[[SASANet, Tensor, Tensor], Walk]
 
 EXACT_UP_TO = 12  # present features: 4,096 coalitions a row
 _CELLS_AT_ONCE = 20_480  # as many as inference takes: bounds the memory
+_PREFIXES_AT_ONCE = 1_024  # of the set network: about 1 MB of sums, which stays in a core's cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,7 @@ def own_game(network: SASANet, cells: Tensor, n_orders: int, generator: torch.Ge
     rows, others = exact.numpy(), ~exact.numpy()
     values[rows] = enumerated(network, cells[exact])
     if others.any():
-        found = sampled(network, cells[~exact], SASANet.value_steps, n_orders, generator)
+        found = sampled(network, cells[~exact], SASANet.value_walk, n_orders, generator)
         values[others], variance[others] = found
     return Truth(values, variance, n_orders if others.any() else 0)
 
@@ -67,7 +68,7 @@ def taught(network: SASANet, cells: Tensor, n_orders: int, generator: torch.Gene
     Δ may depend on the order itself, not only on who stands before, so there is nothing to
     enumerate.
     """
-    found = sampled(network, cells, _deltas, n_orders, generator)
+    found = sampled(network, cells, SASANet.delta_walk, n_orders, generator)
     return Truth(*found, n_orders)
 
 
@@ -101,33 +102,28 @@ def _game(network: SASANet, cells: Tensor, features: NDArray[np.intp]) -> ValueF
 
 
 def sampled(
-    network: SASANet, cells: Tensor, steps: Steps, n_orders: int, generator: torch.Generator
+    network: SASANet, cells: Tensor, walker: Walker, n_orders: int, generator: torch.Generator
 ) -> tuple[Floats, Floats]:
     """Return the mean of steps along random orders and their reverses, and the variance of that.
 
     Shape: cells [n, N] → two (n, N, K).
     """
     n_features, device = cells.shape[1], next(network.parameters()).device
-    per_row = n_features if network.is_set else n_features**2  # a pass for each prefix
+    size = _CELLS_AT_ONCE // n_features**2  # a pass of its own for each prefix
+    if network.is_set:
+        size = _PREFIXES_AT_ONCE // n_features
     means, variances = [], []
     with torch.no_grad(), steady_heap():
-        for part in cells.to(device).split(max(1, _CELLS_AT_ONCE // per_row)):
+        for part in cells.to(device).split(max(1, size)):
             present = ~part.isnan()
+            walk = walker(network, part, present)
 
-            def pair(part: Tensor = part, present: Tensor = present) -> Tensor:
+            def pair(walk: Walk = walk, present: Tensor = present) -> Tensor:
                 orders = random_orders(present, generator)
-                forth, back = steps(network, part, present, orders)
+                forth, back = walk(orders)
                 return by_feature((forth + back) / 2, orders)
 
             mean, variance = inference.mean_of_draws(pair, n_orders // 2)
             means.append(mean)
             variances.append(variance)
     return torch.cat(means).numpy(), torch.cat(variances).numpy()
-
-
-def _deltas(
-    network: SASANet, cells: Tensor, present: Tensor, orders: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Return the marginal module's Δ along each order and its reverse."""
-    vectors = network.marginal.cell_vectors(cells, present)
-    return network.marginal.contributions_both_ways(vectors, present, orders)
