@@ -23,7 +23,7 @@ PAPER = {
 def write_page(results: Path) -> None:
     """Write the page from what has been measured so far."""
     found = {path.stem: json.loads(path.read_text()) for path in sorted(results.glob("*.json"))}
-    makers = [_self_game, _effort, _sequence, _known, _outside, _coverage, _estimators]
+    makers = [_self_game, _effort, _speed, _sequence, _known, _outside, _coverage, _estimators]
     sections = [_HEAD, *(make(found) for make in makers)]
     PAGE.write_text("\n".join(part for part in sections if part), encoding="utf-8")
 
@@ -111,8 +111,24 @@ def _effort(found: Found) -> str:
     return (
         "\n## R² by effort of the formula\n\n128 test rows, 1,000 orders; in brackets µs a row. "
         "The default pins one cell and follows 16 in tables of more than 24 features, or pins two "
-        "and follows 4 where two cells rule a row; tables with fewer features pin more.\n\n"
+        "and follows 4 where two cells rule a row; tables with fewer features pin more. The "
+        "second look at steep rows comes on top, whatever the effort.\n\n"
         + table(["table", *efforts], rows)
+    )
+
+
+def _speed(found: Found) -> str:
+    if "explain-speed" not in found:
+        return ""
+    run = found["explain-speed"]
+    rows = [
+        [name, f"{rate:,.0f}", f"{100 * run['second_looks'][name]:.1f} %"]
+        for name, rate in run["rows_per_second"].items()
+    ]
+    return (
+        f"\n## Rows explained a second\n\n{run['rows']:,} test rows, {run['threads']} threads. "
+        "Rows whose φ miss much of their value get a second look, which values all pairs of features: "
+        "closer, and slower.\n\n" + table(["table", "rows a second", "looked at twice"], rows)
     )
 
 

@@ -28,6 +28,7 @@ from sasanet.encoder import TableEncoder
 from sasanet.errors import InterruptedFitWarning, InvalidInputError
 from sasanet.explanation import Explanation
 from sasanet.network import Columns, SASANet
+from sasanet.posthoc.game import read_coalitions
 from sasanet.recipe import Recipe, make_phases, resolve
 from sasanet.refinement import refined
 from sasanet.table import check_unique_names, read_table
@@ -293,17 +294,9 @@ class SelfExplainingModel(BaseEstimator):
             if unknown := sorted(set(coalitions) - set(names)):
                 raise InvalidInputError(f"coalitions must name features, however: {unknown}")
             coalitions = np.array([name in coalitions for name in names])
-        mask = np.asarray(coalitions)
-        fits = mask.shape in {(d,), (n_rows, d)} or (
-            mask.ndim == 3 and mask.shape[::2] == (n_rows, d)
-        )
-        if mask.dtype != bool or not fits:
-            raise InvalidInputError(
-                f"coalitions must be a boolean array of shape ({d},), ({n_rows}, {d}) or "
-                f"({n_rows}, m, {d}), or a list of names, however: {mask.dtype} of {mask.shape}"
-            )
-        shape = {1: (1, 1, d), 2: (n_rows, 1, d), 3: mask.shape}[mask.ndim]
-        return torch.from_numpy(np.array(mask.reshape(shape)))  # a copy: it may be read-only
+        remedy = "mark the known features with True, or give a list of names"
+        masks = read_coalitions(coalitions, n_rows, d, remedy)
+        return torch.from_numpy(np.array(masks))  # a copy: it may be read-only
 
     def audit(
         self,

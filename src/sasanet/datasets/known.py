@@ -14,6 +14,7 @@ from scipy.special import expit
 from sasanet.datasets.known_games import Bools, Floats, Game
 from sasanet.errors import InvalidInputError
 from sasanet.posthoc.exact import exact_shapley
+from sasanet.posthoc.game import read_coalitions
 
 Rows = pd.DataFrame | slice | Sequence[int] | NDArray[np.int64]
 _EXACT_UP_TO = 16  # features: 65,536 coalitions a row
@@ -87,7 +88,9 @@ class KnownTable:
             v(S) in ``units``.
         """
         cells = self._cells(rows)
-        values = _values(self.game, cells, _read_coalitions(coalitions, cells.shape))
+        n, d = cells.shape
+        masks = read_coalitions(coalitions, n, d, "mark the known features with True")
+        values = _values(self.game, cells, masks)
         return values if np.ndim(coalitions) == 3 else values[:, 0]
 
     def shapley(self, rows: Rows) -> Floats:
@@ -127,18 +130,6 @@ class KnownTable:
                 f"{list(rows.columns)}; select them from the table's X"
             )
         return self.game.read(rows)
-
-
-def _read_coalitions(coalitions: Any, shape: tuple[int, ...]) -> Bools:
-    """Return coalitions as [1 or n, m, d]."""
-    mask, (n, d) = np.asarray(coalitions), shape
-    fits = mask.shape in {(d,), (n, d)} or (mask.ndim == 3 and mask.shape[::2] == (n, d))
-    if mask.dtype != bool or not fits:
-        raise InvalidInputError(
-            f"coalitions must be a boolean array of shape ({d},), ({n}, {d}) or ({n}, m, {d}), "
-            f"however: {mask.dtype} of {mask.shape}; mark the known features with True"
-        )
-    return mask.reshape({1: (1, 1, d), 2: (n, 1, d), 3: mask.shape}[mask.ndim])
 
 
 def _values(game: Game, cells: Floats, masks: Bools) -> Floats:

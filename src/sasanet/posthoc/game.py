@@ -26,6 +26,21 @@ _CELLS_AT_ONCE = 1 << 14  # of one row: a model holds a vector for each
 _MASK_BYTES = 1 << 24
 
 
+def read_coalitions(coalitions: Any, n_rows: int, n_features: int, remedy: str) -> Masks:
+    """Return coalitions for all rows (d,), per row (n, d) or m per row (n, m, d) as (1 or n, m, d).
+
+    Anything else raises; ``remedy`` ends the sentence of the error.
+    """
+    mask, n, d = np.asarray(coalitions), n_rows, n_features
+    fits = mask.shape in {(d,), (n, d)} or (mask.ndim == 3 and mask.shape[::2] == (n, d))
+    if mask.dtype != bool or not fits:
+        raise InvalidInputError(
+            f"coalitions must be a boolean array of shape ({d},), ({n}, {d}) or ({n}, m, {d}), "
+            f"however: {mask.dtype} of {mask.shape}; {remedy}"
+        )
+    return mask.reshape({1: (1, 1, d), 2: (n, 1, d), 3: mask.shape}[mask.ndim])
+
+
 class Game:
     """A value function, evaluated in chunks and its answers checked.
 
