@@ -127,7 +127,7 @@ def _speed(found: Found) -> str:
     ]
     return (
         f"\n## Rows explained a second\n\n{run['rows']:,} test rows, {run['threads']} threads. "
-        "Rows whose φ miss much of their value get a second look, which values all pairs of features: "
+        "Rows whose φ miss much of their value get a second look, which values all pairs: "
         "closer, and slower.\n\n" + table(["table", "rows a second", "looked at twice"], rows)
     )
 
