@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from sasanet import SASANetClassifier, closed_form
+from sasanet import Architecture, SASANetClassifier, closed_form
 from sasanet.closed_form import (
     ClosedFormAttribution,
     Effort,
@@ -19,8 +19,8 @@ from sasanet.closed_form import (
 )
 from sasanet.coalitions import mean_over_positions
 from sasanet.datasets import load_german_credit, make_gaussian_probit
-from sasanet.marginal import SetMarginal
-from sasanet.network import Columns
+from sasanet.marginal import SetFunction, feed_forward
+from sasanet.network import Columns, SASANet
 from sasanet.posthoc import exact_shapley, game_of
 
 FEW = Columns((5, 6, 4, 3, 7), (True, False, True, False, True))
@@ -38,6 +38,14 @@ def wide():
     return model, table.X[:60]
 
 
+def function_and_vectors(model, X):
+    """Return the set function of a model with one member, and the cell vectors of rows."""
+    marginal = still(model.network_).marginal
+    _, cells = model._encode(X)
+    ((function, vectors),) = marginal.members(marginal.cell_vectors(cells, ~cells.isnan()))
+    return function, vectors
+
+
 def r_squared(values, truth):
     return 1 - ((values - truth) ** 2).mean() / truth.var()
 
@@ -50,9 +58,11 @@ def test_there_is_nothing_to_learn(wide):
     assert {record["phase"] for record in model.history_} == {"value"}
 
 
+@pytest.mark.parametrize("members", [1, 3])
 @pytest.mark.parametrize("n_outputs", [1, 3])
-def test_with_few_columns_the_values_are_exact(make_network, make_cells, n_outputs):
-    network = still(make_network(FEW, n_outputs, cap=3.0, attribution="closed_form"))
+def test_with_few_columns_the_values_are_exact(make_network, make_cells, n_outputs, members):
+    fields = {"attribution": "closed_form", "members": members}
+    network = still(make_network(FEW, n_outputs, cap=3.0, **fields))
     cells = make_cells(FEW)
     present = ~cells.isnan()
 
@@ -68,6 +78,23 @@ def test_with_many_columns_the_values_are_nearly_exact(wide):
     model, X = wide
     truth = exact_shapley(game_of(model, X), X.shape[1])
     assert r_squared(model.explain(X).values, truth) > 0.999
+
+
+def test_with_members_the_values_are_the_mean_of_theirs(monkeypatch):
+    table = make_gaussian_probit(1_500, n_features=12, correlation=0.5, random_state=0)
+    shape = Architecture(width=32, marginal_layers=(16,), members=3)
+    model = SASANetClassifier(shape, random_state=0, max_epochs=20).fit(table.X, table.y)
+    X = table.X[:40]
+    truth = exact_shapley(game_of(model, X), 12)
+    assert r_squared(model.explain(X).values, truth) > 0.999
+    assert len({tuple(row) for row in model.network_.marginal.factors.sign().tolist()}) == 3
+
+    def first_only(self, attribution, present, vectors, ends, output):
+        (function, own), *_ = self.marginal.members(vectors)
+        return attribution(function, present, own, ends[..., 0, :], output[:, 0])
+
+    monkeypatch.setattr(SASANet, "_mean_profile", first_only)  # the twin: one for all
+    assert r_squared(model.explain(X).values, truth) < 0.99
 
 
 def test_a_formula_without_the_variance_would_not_pass(wide, monkeypatch):
@@ -94,10 +121,8 @@ def test_missing_cells_are_absent_players(wide):
 def test_growth_is_the_expected_gain_at_a_share(wide):
     """∂F/∂p_i at t is what i adds to a coalition that has each other feature with chance t."""
     model, X = wide
-    marginal = still(model.network_).marginal
-    _, cells = model._encode(X[:12])
-    vectors = marginal.cell_vectors(cells, ~cells.isnan())
-    found = expected_growth(marginal, vectors, (0.3, 0.8), Effort(3, 16))[..., 0]
+    function, vectors = function_and_vectors(model, X[:12])
+    found = expected_growth(function, vectors, (0.3, 0.8), Effort(3, 16))[..., 0]
     drawn = torch.empty_like(found)
     generator = torch.Generator().manual_seed(0)
     for column, share in enumerate((0.3, 0.8)):
@@ -106,19 +131,17 @@ def test_growth_is_the_expected_gain_at_a_share(wide):
             with_i, without = there.clone(), there.clone()
             with_i[:, i], without[:, i] = 1, 0
             sums = torch.stack([with_i @ vectors, without @ vectors])
-            drawn[:, i, column] = -marginal.value_of_sums(sums).diff(dim=0)[0, ..., 0].mean(1)
+            drawn[:, i, column] = -function.value_of_sums(sums).diff(dim=0)[0, ..., 0].mean(1)
     assert r_squared(found.numpy(), drawn.numpy()) > 0.997
     assert r_squared(found.flip(2).numpy(), drawn.numpy()) < 0.99  # the twin: the other share
 
 
 def test_enumeration_and_formula_agree_on_the_same_rows(wide):
     model, X = wide
-    marginal = still(model.network_).marginal
-    _, cells = model._encode(X[:8])
-    vectors = marginal.cell_vectors(cells, ~cells.isnan())
+    function, vectors = function_and_vectors(model, X[:8])
     shares = 0.5 - 20**-0.5, 0.5 + 20**-0.5
-    inside, _ = enumerated(marginal, vectors)
-    formula = expected_growth(marginal, vectors, shares, Effort(3, 16))
+    inside, _ = enumerated(function, vectors)
+    formula = expected_growth(function, vectors, shares, Effort(3, 16))
     assert r_squared(formula.numpy(), inside.numpy()) > 0.998
     assert r_squared(formula.numpy()[:, ::-1].copy(), inside.numpy()) < 0.9  # features mixed up
 
@@ -126,12 +149,10 @@ def test_enumeration_and_formula_agree_on_the_same_rows(wide):
 def test_more_effort_is_closer():
     table = make_gaussian_probit(3_000, n_features=30, correlation=0.3, random_state=0)
     model = SASANetClassifier(random_state=0, max_epochs=6).fit(table.X, table.y)
-    marginal = still(model.network_).marginal
-    _, cells = model._encode(table.X[:40])
-    vectors = marginal.cell_vectors(cells, ~cells.isnan())
-    best = expected_growth(marginal, vectors, (0.3, 0.7), Effort(6, 30))
+    function, vectors = function_and_vectors(model, table.X[:40])
+    best = expected_growth(function, vectors, (0.3, 0.7), Effort(6, 30))
     little, some, much = (
-        (expected_growth(marginal, vectors, (0.3, 0.7), Effort(*effort)) - best).square().mean()
+        (expected_growth(function, vectors, (0.3, 0.7), Effort(*effort)) - best).square().mean()
         for effort in ((0, 4), (1, 16), (3, 30))
     )
     assert much < some < little
@@ -142,42 +163,42 @@ def steep():
     """Return a game of 16 features, a few of which decide it, whichever come first."""
     torch.manual_seed(0)
     vectors = -torch.linspace(0.3, 1, 16)[:, None] * (1 + 0.5 * torch.randn(4, 16, 16))
-    marginal = still(SetMarginal(nn.Identity(), (16, 8, 1), nn.ReLU(), 0.0, cap=math.inf))
-    marginal.bias.fill_(1.0)  # what each feature takes away: soon there is nothing left
-    for layer in (marginal.rho[2], marginal.rho[5]):
+    rho = still(feed_forward((16, 8, 1), nn.ReLU(), 0.0, activate_first=True))
+    for layer in (rho[2], rho[5]):
         layer.weight.abs_()
+    function = SetFunction(rho, torch.ones(16), math.inf)  # each feature takes some of the ones
     total = vectors.sum(1, keepdim=True)
-    last = marginal.value_of_sums(total) - marginal.value_of_sums(total - vectors)
-    ends = torch.stack([marginal.value_of_sums(vectors), last], 2)
-    return marginal, vectors, ends, marginal.value_of_sums(total)[:, 0]
+    last = function.value_of_sums(total) - function.value_of_sums(total - vectors)
+    ends = torch.stack([function.value_of_sums(vectors), last], 2)
+    return function, vectors, ends, function.value_of_sums(total)[:, 0]
 
 
-def growth_at(marginal, vectors, t):
+def growth_at(function, vectors, t):
     """Return ∂F/∂p_i at t by enumeration, in double precision: [B, N]."""
     n = vectors.shape[1]
     masks = torch.tensor([*itertools.product([0.0, 1.0], repeat=n)])
-    values = marginal.value_of_sums(masks @ vectors)[..., 0].double()
+    values = function.value_of_sums(masks @ vectors)[..., 0].double()
     others = masks.sum(1, keepdim=True) - masks
     chance = t ** others.double() * (1 - t) ** (n - 1 - others.double())
     return values @ ((2 * masks - 1) * chance)
 
 
 def test_slopes_at_the_ends_are_how_growth_changes_there(steep):
-    marginal, vectors, _, _ = steep
-    found = end_slopes(marginal, vectors)[..., 0].double()
+    function, vectors, _, _ = steep
+    found = end_slopes(function, vectors)[..., 0].double()
     for end, (near, far) in enumerate(((0.0, 1e-4), (1 - 1e-4, 1.0))):
-        slope = (growth_at(marginal, vectors, far) - growth_at(marginal, vectors, near)) / 1e-4
+        slope = (growth_at(function, vectors, far) - growth_at(function, vectors, near)) / 1e-4
         torch.testing.assert_close(found[..., end], slope, rtol=0.01, atol=0.01)
         assert (found[..., 1 - end] - slope).abs().max() > 0.1  # the twin: the other end
 
 
 def test_a_second_look_at_steep_profiles_is_closer(steep, monkeypatch):
-    marginal, vectors, ends, value = steep
-    _, truth = enumerated(marginal, vectors)
+    function, vectors, ends, value = steep
+    _, truth = enumerated(function, vectors)
     module, present = ClosedFormAttribution(16, 8), torch.ones(4, 16, dtype=torch.bool)
 
     def error():
-        profile = module(marginal, present, vectors, ends, value)
+        profile = module(function, present, vectors, ends, value)
         return (mean_over_positions(profile, present) - truth).square().mean().sqrt().item()
 
     looked_at = []
@@ -210,7 +231,7 @@ def test_profiles_read_at_positions_have_the_attribution_as_their_mean(wide):
     mean = mean_over_positions(profiles, present)
     np.testing.assert_allclose(mean, network.attribute(cells, present)[0], atol=1e-5)
     ends, _ = network.marginal.ends(cells, present, network.marginal.cell_vectors(cells, present))
-    first = np.corrcoef(profiles[:, :, 0, 0].flatten(), ends[:, :, 0, 0].flatten())[0, 1]
+    first = np.corrcoef(profiles[:, :, 0, 0].flatten(), ends[:, :, 0, 0, 0].flatten())[0, 1]
     assert first > 0.99  # the first point is what a feature adds when nothing is known
 
 

@@ -17,31 +17,33 @@ from sasanet.network import Columns
 LONG = Columns((5, 4, 7, 3, 6), (True, False, True, False, True))  # every cell can be changed
 
 
-@pytest.fixture
-def set_marginal(make_network):
-    """Return the maker of set modules in double precision."""
+def _maker(make_network, kind, members=1):
+    """Return the maker of marginal modules of one kind in double precision."""
 
     def make(columns, n_outputs=2, cap=math.inf, **fields):
+        attribution = "none" if kind == "set" else "attention"
+        fields |= {"marginal": kind, "members": members, "attribution": attribution}
         return make_network(columns, n_outputs, cap, **fields).marginal.double()
 
     return make
 
 
+@pytest.fixture(params=[1, 3], ids=["one member", "three members"])
+def set_marginal(request, make_network):
+    """Return the maker of set modules."""
+    return _maker(make_network, "set", request.param)
+
+
 @pytest.fixture
 def sequence_marginal(make_network):
-    """Return the maker of sequence modules in double precision."""
-
-    def make(columns, n_outputs=2, **fields):
-        network = make_network(columns, n_outputs, marginal="sequence", **fields)
-        return network.marginal.double()
-
-    return make
+    """Return the maker of sequence modules."""
+    return _maker(make_network, "sequence")
 
 
-@pytest.fixture(params=["set_marginal", "sequence_marginal"])
-def marginal_of(request):
-    """Return the makers of both modules in turn."""
-    return request.getfixturevalue(request.param)
+@pytest.fixture(params=[("set", 1), ("set", 3), ("sequence", 1)], ids=str)
+def marginal_of(request, make_network):
+    """Return the makers of all modules in turn."""
+    return _maker(make_network, *request.param)
 
 
 @pytest.fixture
@@ -220,10 +222,17 @@ def test_values_are_the_formula(set_marginal, mixed, rows, seeded):
     kept = random_coalitions(present, seeded(4))
     for cap in (math.inf, 1.5):
         marginal = forget_gradients(set_marginal(mixed, cap=cap))
-        sums = (marginal.tokens(cells) * kept[..., None]).sum(1)
-        raw = marginal.rho(marginal.bias + sums) - marginal.rho(marginal.bias)
-        expected = raw if cap == math.inf else cap * torch.tanh(raw / cap)
-        close(marginal.values(cells, kept[:, None])[:, 0], expected)
+        expected = []
+        for m, bias in enumerate(marginal.bias):
+            factors = 1.0 if marginal.factors is None else marginal.factors[m][:, None]
+            sums = (factors * marginal.tokens(cells) * kept[..., None]).sum(1)
+            raw = marginal.rho(bias + sums) - marginal.rho(bias)
+            expected.append(raw if cap == math.inf else cap * torch.tanh(raw / cap))
+        found = marginal.values(cells, kept[:, None])[:, 0]
+        close(found, torch.stack(expected).mean(0))
+        if len(expected) > 1:
+            with pytest.raises(AssertionError):
+                close(found, expected[0])
 
 
 @pytest.mark.parametrize("cap", [math.inf, 3.0])
@@ -242,8 +251,9 @@ def test_the_complement_costs_no_look_ups_and_is_right(set_marginal, mixed, rows
     cells, present, _ = rows(mixed)
     kept = random_coalitions(present, seeded(4))
     marginal = forget_gradients(set_marginal(mixed, cap=2.0))
-    found = marginal.values_with_complement(cells, present, kept)
-    assert found.shape == (len(cells), 3, 2)
+    by_member = marginal.values_with_complement(cells, present, kept)
+    assert by_member.shape == (len(cells), 3, len(marginal.bias), 2)
+    found = by_member.mean(2)
     check_complement(found, marginal, cells, present, kept)
     with pytest.raises(AssertionError):
         check_complement(found[:, [0, 2, 1]], marginal, cells, present, kept)
@@ -259,7 +269,8 @@ def check_ends(ends, value, marginal, cells, present):
 
 
 def ends_of(marginal, cells, present):
-    return marginal.ends(cells, present, marginal.cell_vectors(cells, present))
+    ends, value = marginal.ends(cells, present, marginal.cell_vectors(cells, present))
+    return ends.mean(3), value.mean(1)
 
 
 @pytest.mark.parametrize("cap", [math.inf, 2.0])
@@ -283,6 +294,8 @@ def test_the_ends_of_a_profile_are_exact(set_marginal, mixed, rows, monkeypatch,
 def test_between_knots_the_first_end_is_the_mixture_of_the_knots(set_marginal, numbers, rows):
     cells, present, _ = rows(numbers)
     marginal = forget_gradients(set_marginal(numbers, cap=2.0))
+    if marginal.factors is not None:
+        return  # members value each cell itself
     low = ends_of(marginal, cells.floor(), present)[0][:, :, 0]
     high = ends_of(marginal, cells.ceil(), present)[0][:, :, 0]
     share = (cells - cells.floor()).nan_to_num()[..., None]

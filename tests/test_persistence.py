@@ -1,6 +1,7 @@
 """A saved model is the same model, an interrupted save harms nothing, a damaged file is noticed."""
 
 import copy
+import hashlib
 import json
 import shutil
 import subprocess
@@ -9,8 +10,10 @@ import textwrap
 
 import numpy as np
 import pytest
+from safetensors.torch import load_file
+from safetensors.torch import save as write_tensors
 
-from sasanet import SASANetClassifier, SASANetRegressor, load
+from sasanet import Architecture, SASANetClassifier, SASANetRegressor, load
 from sasanet.audit import Audit
 from sasanet.datasets import load_penguins
 from sasanet.errors import InvalidInputError, SavedFileError
@@ -35,7 +38,10 @@ def weights_file(folder):
     return path
 
 
-@pytest.mark.parametrize("network", ["set", "sequence", "paper-fraud"])
+MEMBERS = Architecture(width=8, marginal_layers=(4,), members=3)
+
+
+@pytest.mark.parametrize("network", ["set", "sequence", "paper-fraud", MEMBERS], ids=str)
 def test_a_loaded_model_predicts_and_explains_bit_identically(network, tmp_path):
     X, y = load_penguins()
     for kind, target in ((SASANetClassifier, y), (SASANetRegressor, X["year"])):
@@ -151,6 +157,26 @@ def reseal(folder, change):
 def test_even_a_resealed_description_is_checked(folder, change, sentence):
     reseal(folder, change)
     with pytest.raises(SavedFileError, match=sentence):
+        load(folder)
+
+
+def test_a_model_of_the_first_format_still_loads(model, folder):
+    """There the set module's bias had no dimension for members."""
+    X, _ = load_penguins()
+    weights = load_file(weights_file(folder))
+    weights["marginal.bias"] = weights["marginal.bias"][0]
+    content = write_tensors(weights)
+    (folder / "old.safetensors").write_bytes(content)
+
+    def age(description):
+        digest = hashlib.sha256(content).hexdigest()
+        description.update(format=1, weights={"file": "old.safetensors", "sha256": digest})
+        del description["parameters"]["preset"], description["architecture"]["members"]
+
+    reseal(folder, age)
+    np.testing.assert_array_equal(load(folder).predict_proba(X), model.predict_proba(X))
+    reseal(folder, lambda d: d.update(format=2))  # the twin: read as it is now, it does not fit
+    with pytest.raises(SavedFileError, match="does not describe"):
         load(folder)
 
 

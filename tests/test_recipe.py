@@ -13,6 +13,7 @@ from sasanet.recipe import make_phases, resolve
 
 PARAMETERS = {
     "network": "set",
+    "preset": "default",
     "learning_rate": 2e-3,
     "weight_decay": 1e-2,
     "dropout": 0.1,
@@ -103,10 +104,20 @@ def test_the_network_may_be_a_name_or_an_architecture():
     assert recipe(network=mine).architecture is mine
 
 
+def test_the_best_preset_has_members_unless_the_shape_is_given():
+    assert recipe().architecture.members == 1
+    assert recipe(preset="best").architecture.members > 1
+    assert recipe(preset="best", network="sequence").architecture is ARCHITECTURES["sequence"]
+    mine = Architecture(width=8)
+    assert recipe(preset="best", network=mine).architecture is mine
+
+
 # --- what is refused ---------------------------------------------------------------------------
 
 BAD = [
     ("network", "trees"),
+    ("preset", "worst"),
+    ("preset", None),
     ("learning_rate", 0),
     ("learning_rate", -1.0),
     ("learning_rate", math.nan),

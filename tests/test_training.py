@@ -14,7 +14,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from sasanet import training
-from sasanet.coalitions import random_orders, random_prefixes
+from sasanet.coalitions import random_coalitions, random_orders, random_prefixes
 from sasanet.network import Columns
 from sasanet.training import STEPS, Phase, Rows, TrainingConfig, train, validation_loss
 
@@ -481,6 +481,23 @@ def test_the_joint_loss_is_the_papers_mean_over_prefixes(make_network, rows, see
     check_prefix_mean(loss, network, given, random_orders(given.present, seeded(4)))
     with pytest.raises(AssertionError):
         check_prefix_mean(loss, network, given, random_orders(given.present, seeded(5)))
+
+
+def test_every_member_has_a_loss_of_its_own(make_network, rows, seeded):
+    network, given = make_network(COLUMNS, members=3, attribution="none"), rows()
+    loss = training.value_step(network, given, config(), seeded(4))
+    present, kept = given.present, random_coalitions(given.present, seeded(4))
+    masks = torch.stack([present, kept, present & ~kept], 1).float()
+    members = network.marginal.members(network.marginal.cell_vectors(given.cells, present))
+    outputs = torch.stack([f.value_of_sums(masks @ own)[..., 0] for f, own in members])
+
+    def expected(outputs):
+        many = given.targets[:, None].expand_as(outputs)
+        losses = F.binary_cross_entropy_with_logits(outputs, many, reduction="none")
+        return (losses[..., 0] + losses[..., 1:].mean(-1)).mean() / 2
+
+    torch.testing.assert_close(loss, expected(outputs))
+    assert abs(loss - expected(outputs.mean(0))) > 1e-3  # the twin: one loss of their mean
 
 
 def slow_distillation(network, given, kept, orders):

@@ -63,6 +63,9 @@ class Architecture:
         Length of the vector of one cell in the marginal module (the paper's embedding dimension).
     marginal_layers : tuple of int
         Hidden sizes of the marginal module's feed-forward network.
+    members : int
+        Set networks that share cell vectors and layers, and whose mean is the value: more accurate,
+        and as many times slower to explain.
     marginal_heads, marginal_head_width : int
         Attention of the sequence module.
     attribution_width : int
@@ -97,6 +100,7 @@ class Architecture:
     number_layers: tuple[int, ...] = (16, 16)
     width: int = 256
     marginal_layers: tuple[int, ...] = (128,)
+    members: int = 1
     marginal_heads: int = 4
     marginal_head_width: int = 16
     attribution_width: int = 64
@@ -130,6 +134,12 @@ class Architecture:
                 f"'leaky_relu', however: marginal={self.marginal!r}, "
                 f"activation={self.activation!r}; use attribution='context' or 'attention' there"
             )
+        alone = self.marginal != "set" or self.attribution not in ("closed_form", "none")
+        if self.members > 1 and alone:
+            raise InvalidInputError(
+                "members > 1 needs marginal='set' and attribution='closed_form' or 'none', "
+                f"however: marginal={self.marginal!r}, attribution={self.attribution!r}"
+            )
         shares = self.marginal == "sequence" and self.attribution != "context"
         if self.shared_tokens and not (shares and self.width == self.attribution_width):
             raise InvalidInputError(
@@ -139,6 +149,7 @@ class Architecture:
 
     def _check_sizes(self) -> None:
         sizes = [self.width, self.attribution_width, self.marginal_heads, self.attribution_heads]
+        sizes += [self.members]
         sizes += [self.marginal_head_width, self.attribution_head_width, self.n_knots]
         sizes += [*self.number_layers, *self.marginal_layers, *self.attribution_layers]
         sizes += [] if self.positions is None else [self.positions]

@@ -35,7 +35,7 @@ from torch import Tensor, nn
 
 from sasanet.coalitions import mean_over_positions
 from sasanet.expectation import expected_value
-from sasanet.marginal import SetMarginal
+from sasanet.marginal import SetFunction
 
 # NOTE[DIFF]: the paper learns φ from sampled Δ. For a set function the expectation over orders is
 # nearly a formula, on most tables closer to the truth than what can be distilled in equal time.
@@ -67,22 +67,22 @@ class ClosedFormAttribution(nn.Module):
         self.register_buffer("cubic", _through_four_points(shares), persistent=False)
 
     def forward(
-        self, marginal: SetMarginal, present: Tensor, vectors: Tensor, ends: Tensor, value: Tensor
+        self, function: SetFunction, present: Tensor, vectors: Tensor, ends: Tensor, value: Tensor
     ) -> Tensor:
         """Return profiles whose mean over positions is φ."""
         inside = vectors.new_empty(*ends.shape)
         attributions = vectors.new_empty(*ends[:, :, 0].shape)
         few, lengths = present.sum(1) <= _ENUMERATED, vectors.norm(dim=2)
         for rows in _chunks(few, 2**_ENUMERATED):
-            inside[rows], attributions[rows] = _compressed(marginal, present[rows], vectors[rows])
+            inside[rows], attributions[rows] = _compressed(function, present[rows], vectors[rows])
         for effort, wanted in _efforts(lengths, ~few):
             for rows in _chunks(wanted, 2 ** (effort.pinned + 1) * effort.followed):
                 points = (_INSIDE, 1 - _INSIDE)
-                inside[rows] = expected_growth(marginal, vectors[rows], points, effort)
+                inside[rows] = expected_growth(function, vectors[rows], points, effort)
         four = torch.cat([ends[:, :, :1], inside, ends[:, :, 1:]], 2)
         integral = torch.einsum("bnqk,q->bnk", four, four.new_tensor(_WEIGHTS))
         for rows in _chunks(_doubted(integral, value) & ~few, present.shape[1] ** 2):
-            integral[rows] = second_look(marginal, vectors[rows], ends[rows])
+            integral[rows] = second_look(function, vectors[rows], ends[rows])
         integral = _add_up_by_length(integral, value, lengths)
         attributions = torch.where(few[:, None, None], attributions, integral)
         profile = torch.einsum("bnqk,rq->bnrk", four, self.cubic)
@@ -125,7 +125,7 @@ def _doubted(attributions: Tensor, value: Tensor) -> Tensor:
     return missing.any(1) & (attributions.shape[1] <= _WIDE)
 
 
-def second_look(marginal: SetMarginal, vectors: Tensor, ends: Tensor) -> Tensor:
+def second_look(function: SetFunction, vectors: Tensor, ends: Tensor) -> Tensor:
     """Return φ by a rule that knows the slopes of the profile at both ends too.
 
     ∫f ≈ 323/2646 (f(0) + f(1)) + 1/252 (f'(0) − f'(1)) + 500/1323 (f(0.3) + f(0.7)) is exact to
@@ -134,12 +134,12 @@ def second_look(marginal: SetMarginal, vectors: Tensor, ends: Tensor) -> Tensor:
 
     Shape: vectors [B, N, D], ends [B, N, 2, K] → [B, N, K].
     """
-    inside = expected_growth(marginal, vectors, (_AGAIN, 1 - _AGAIN), Effort(4, 4))
-    start, end = end_slopes(marginal, vectors).unbind(2)
+    inside = expected_growth(function, vectors, (_AGAIN, 1 - _AGAIN), Effort(4, 4))
+    start, end = end_slopes(function, vectors).unbind(2)
     return ends.sum(2) * (323 / 2646) + (start - end) / 252 + inside.sum(2) * (500 / 1323)
 
 
-def end_slopes(marginal: SetMarginal, vectors: Tensor) -> Tensor:
+def end_slopes(function: SetFunction, vectors: Tensor) -> Tensor:
     """Return how ∂F/∂p_i starts and ends to change with t, from the values of all pairs.
 
     At 0 it is Σ_j (v(ij) − v(i) − v(j)), at 1 the same of what is left: Σ_j (v(N) − v(N∖i) − v(N∖j)
@@ -152,13 +152,13 @@ def end_slopes(marginal: SetMarginal, vectors: Tensor) -> Tensor:
     member = torch.zeros(len(first), n, device=vectors.device)
     member.scatter_(1, first[:, None], 1.0).scatter_(1, second[:, None], 1.0)
     pairs = vectors[:, first] + vectors[:, second]
-    everything = marginal.value_of_sums(total)
+    everything = function.value_of_sums(total)
     found = []
     for single, pair, nothing in (
         (vectors, pairs, torch.zeros_like(everything)),
         (total - vectors, total - pairs, everything),
     ):
-        alone, both = marginal.value_of_sums(single), marginal.value_of_sums(pair)
+        alone, both = function.value_of_sums(single), function.value_of_sums(pair)
         together = both - alone[:, first] - alone[:, second] + nothing
         found.append(torch.einsum("bpk,pn->bnk", together, member))
     return torch.stack(found, 2)
@@ -167,12 +167,12 @@ def end_slopes(marginal: SetMarginal, vectors: Tensor) -> Tensor:
 # --- few features: every coalition --------------------------------------------------------------
 
 
-def _compressed(marginal: SetMarginal, present: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
+def _compressed(function: SetFunction, present: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
     """Enumerate the present features only: the absent ones add nothing to any coalition."""
     slots = min(present.shape[1], _ENUMERATED)
     place = present.to(torch.uint8).argsort(dim=1, descending=True, stable=True)[:, :slots]
     taken = torch.gather(vectors, 1, place[..., None].expand(-1, -1, vectors.shape[2]))
-    found = enumerated(marginal, taken)
+    found = enumerated(function, taken)
     results = []
     for part in found:
         whole = part.new_zeros(len(part), present.shape[1], *part.shape[2:])
@@ -181,14 +181,14 @@ def _compressed(marginal: SetMarginal, present: Tensor, vectors: Tensor) -> tupl
     return results[0], results[1]
 
 
-def enumerated(marginal: SetMarginal, vectors: Tensor) -> tuple[Tensor, Tensor]:
+def enumerated(function: SetFunction, vectors: Tensor) -> tuple[Tensor, Tensor]:
     """Return ∂F/∂p_i at the two inner points, and φ (Eq. 2), from the values of all coalitions.
 
     Shape: vectors [B, N, D] → [B, N, 2, K], [B, N, K].
     """
     n = vectors.shape[1]
     masks = torch.tensor(list(itertools.product([0.0, 1.0], repeat=n)), device=vectors.device)
-    values = marginal.value_of_sums(masks @ vectors)  # [B, 2^N, K]
+    values = function.value_of_sums(masks @ vectors)  # [B, 2^N, K]
     # The other features' part of each coalition, [2^N, N]: how many of them are there.
     others = masks.sum(1, keepdim=True) - masks
     sign = 2 * masks - 1
@@ -229,7 +229,7 @@ def _efforts(lengths: Tensor, wanted: Tensor) -> list[tuple[Effort, Tensor]]:
 
 
 def expected_growth(
-    marginal: SetMarginal, vectors: Tensor, shares: Sequence[float], effort: Effort
+    function: SetFunction, vectors: Tensor, shares: Sequence[float], effort: Effort
 ) -> Tensor:
     """Return ∂F/∂p_i where every feature is present with the same probability t.
 
@@ -249,7 +249,7 @@ def expected_growth(
     t, doubts = case.share[:, None, None], case.share * (1 - case.share)
     mean = t * (vectors.sum(1) - pins.sum(1)) + torch.einsum("cp,bpd->cbd", case.there, pins)
     variance = doubts[:, None, None] * (squares.sum(1) - pins.square().sum(1))
-    values, grads = expected_value(marginal, mean, variance, followed, doubts)
+    values, grads = expected_value(function, mean, variance, followed, doubts)
     slant = case.mixture * (1 - 2 * case.share)  # dq/dp
     by_mean = torch.einsum("tc,cbdk->btkd", case.mixture, grads.mean).flatten(1, 2)
     by_variance = torch.einsum("tc,cbdk->btkd", slant, grads.variance).flatten(1, 2)

@@ -51,6 +51,7 @@ class SelfExplainingModel(BaseEstimator):
         self,
         network: str | Architecture = "set",
         *,
+        preset: str = "default",
         learning_rate: float = 2e-3,
         weight_decay: float = 1e-2,
         dropout: float | str = "auto",
@@ -66,6 +67,7 @@ class SelfExplainingModel(BaseEstimator):
         verbose: bool = False,
     ) -> None:
         self.network = network
+        self.preset = preset
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.dropout = dropout

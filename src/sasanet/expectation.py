@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sasanet.marginal import SetMarginal
+from sasanet.marginal import SetFunction
 
 _TINY = 1e-9  # keeps a unit that cannot vary from dividing by zero
 
@@ -63,7 +63,7 @@ class _Layer:
 
 
 def expected_value(
-    marginal: SetMarginal, mean: Tensor, variance: Tensor, followed: Tensor, doubts: Tensor
+    function: SetFunction, mean: Tensor, variance: Tensor, followed: Tensor, doubts: Tensor
 ) -> tuple[Tensor, Gradients]:
     """Return E[v] of each case, and its gradients.
 
@@ -72,17 +72,17 @@ def expected_value(
     """
     doubts = doubts[:, None, None]
     explained = doubts * followed.square().sum(-2)
-    mean, layers = mean + marginal.bias, []
-    for linear in [layer for layer in marginal.rho if isinstance(layer, nn.Linear)]:
-        moments = activation_moments(marginal.rho[0], mean, variance)
+    mean, layers = mean + function.bias, []
+    for linear in [layer for layer in function.rho if isinstance(layer, nn.Linear)]:
+        moments = activation_moments(function.rho[0], mean, variance)
         left = moments.second - moments.first.square() - moments.slope.square() * explained
         layers.append(_Layer(linear, moments, followed, explained, left.clamp_min_(0)))
         mean = linear(moments.first)
         followed = F.linear(followed * moments.slope[..., None, :], linear.weight)
         explained = doubts * followed.square().sum(-2)
         variance = explained + F.linear(left, linear.weight.square())
-    raw = mean - marginal.rho(marginal.bias)
-    values, by_raw, by_variance = _capped(raw, variance, marginal.cap)
+    raw = mean - function.rho(function.bias)
+    values, by_raw, by_variance = _capped(raw, variance, function.cap)
     found = []
     for k in torch.eye(raw.shape[2], device=raw.device):
         found.append(_backwards(layers, followed, by_raw * k, by_variance * k, doubts))

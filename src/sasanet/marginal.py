@@ -11,7 +11,8 @@ Two of them behind one interface (sizes: B rows, N features, K outputs):
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import torch
@@ -61,12 +62,35 @@ def feed_forward(
     return nn.Sequential(*layers)
 
 
-class SetMarginal(nn.Module):
-    """A value network that is a set function: v(S) = cap·tanh((ρ(b + Σ_{i∈S} ψ_i) − ρ(b)) / cap).
+@dataclass(frozen=True)
+class SetFunction:
+    """The value of summed cell vectors: cap·tanh((ρ(b + Σψ) − ρ(b)) / cap).
 
-    ψ_i is the vector of cell i and ρ an MLP, so the value cannot depend on the order: the condition
-    of Theorem 3.4 is true by construction. v(∅) = 0 exactly (the base value is added outside).
     The cap keeps a claim from being stronger than the rows support (log n for probabilities).
+    """
+
+    rho: nn.Sequential
+    bias: Tensor  # [D], or [M, D] for M members at once
+    cap: float
+
+    def value_of_sums(self, sums: Tensor) -> Tensor:
+        """Return v of summed cell vectors: [..., D] → [..., K]; with members [..., M, D]."""
+        raw = self.rho(sums + self.bias) - self.rho(self.bias)
+        return self.cap * torch.tanh(raw / self.cap) if math.isfinite(self.cap) else raw
+
+
+class SetMarginal(nn.Module):
+    """A value network that is a set function: v(S) = mean_m f_m(Σ_{i∈S} r_mi ψ_i).
+
+    ψ_i is the vector of cell i and f a :class:`SetFunction`, so the value cannot depend on the
+    order: the condition of Theorem 3.4 is true by construction. v(∅) = 0 exactly (the base value is
+    added outside). Usually there is one member and r = 1.
+
+    Several members share ψ and ρ; each has its own bias and its own factor r_mi for every feature,
+    +1 or −1 at first, so that each sees another table. Each is trained by its own loss, as TabM's
+    are, and the Shapley values of their mean are the mean of their Shapley values (linearity).
+
+    Sizes: M members; in ``[..., M, D]`` one sum for each of them.
     """
 
     # NOTE[DIFF]: the paper has only the sequence module, whose output depends on the order. A set
@@ -79,32 +103,56 @@ class SetMarginal(nn.Module):
         activation: nn.Module,
         dropout: float,
         cap: float,
+        n_members: int = 1,
+        n_features: int = 0,
     ) -> None:
         super().__init__()
         self.tokens = tokens
         self.cap = cap
-        self.bias = nn.Parameter(0.1 * torch.randn(sizes[0]))
+        self.bias = nn.Parameter(0.1 * torch.randn(n_members, sizes[0]))
         self.rho = feed_forward(sizes, activation, dropout, activate_first=True)
+        self.factors: nn.Parameter | None = None
+        if n_members > 1:
+            self.factors = nn.Parameter(2.0 * torch.randint(0, 2, (n_members, n_features)) - 1)
 
-    def value_of_sums(self, sums: Tensor) -> Tensor:
-        """Return v of summed cell vectors: [..., D] → [..., K]."""
-        raw = self.rho(sums + self.bias) - self.rho(self.bias)
-        return self.cap * torch.tanh(raw / self.cap) if math.isfinite(self.cap) else raw
+    @property
+    def _together(self) -> SetFunction:
+        """All members at once."""
+        return SetFunction(self.rho, self.bias, self.cap)
+
+    def members(self, vectors: Tensor) -> Iterator[tuple[SetFunction, Tensor]]:
+        """Yield each member's function and its own cell vectors: [B, N, D] → [B, N, D]."""
+        for m, bias in enumerate(self.bias):
+            own = vectors if self.factors is None else vectors * self.factors[m, :, None]
+            yield SetFunction(self.rho, bias, self.cap), own
+
+    def _weighted(self, coalitions: Tensor) -> Tensor:
+        """Return how much of each feature is in each member's sum: [..., N] → [..., M, N]."""
+        weights = coalitions.to(self.bias.dtype)[..., None, :]
+        return weights if self.factors is None else weights * self.factors
+
+    def _sums(self, cells: Tensor, coalitions: Tensor) -> Tensor:
+        """Return every member's sum over every coalition: [B, N], [B, S, N] → [B, S, M, D]."""
+        if self.factors is None and coalitions.shape[1] < _MANY:
+            return self.tokens.coalition_sums(cells, coalitions)[:, :, None]
+        # Many sums share the row's vectors: one product instead of look-ups for each.
+        weights = self._weighted(coalitions)
+        return (weights.flatten(1, 2) @ self.tokens(cells)).unflatten(1, weights.shape[1:3])
 
     def values(self, cells: Tensor, coalitions: Tensor) -> Tensor:
-        """Return v(S) − φ0 for every coalition: [B, N], [B, M, N] → [B, M, K]."""
-        if coalitions.shape[1] < _MANY:
-            return self.value_of_sums(self.tokens.coalition_sums(cells, coalitions))
-        # Many coalitions share the row's vectors: one product instead of look-ups for each.
-        return self.value_of_sums(coalitions.to(self.bias.dtype) @ self.tokens(cells))
+        """Return v(S) − φ0 for every coalition: [B, N], [B, S, N] → [B, S, K]."""
+        return self._together.value_of_sums(self._sums(cells, coalitions)).mean(2)
 
     def values_with_complement(self, cells: Tensor, present: Tensor, kept: Tensor) -> Tensor:
-        """Return v of the complete row, of a coalition in it, and of the rest: [B, 3, K].
+        """Return each member's v of the complete row, of a coalition in it, and of the rest.
+
+        Shape: cells, present, kept [B, N] → [B, 3, M, K].
 
         Sums are linear, so the complement costs no look-ups of its own.
         """
-        sums = self.tokens.coalition_sums(cells, torch.stack([present, kept], 1))
-        return self.value_of_sums(torch.cat([sums, sums[:, :1] - sums[:, 1:]], 1))
+        sums = self._sums(cells, torch.stack([present, kept], 1))
+        sums = torch.cat([sums, sums[:, :1] - sums[:, 1:]], 1)
+        return self._together.value_of_sums(sums)
 
     def cell_vectors(self, cells: Tensor, present: Tensor) -> Tensor:
         """Return ψ of every cell, zero where absent: [B, N, D]."""
@@ -113,7 +161,7 @@ class SetMarginal(nn.Module):
     def contributions(self, vectors: Tensor, present: Tensor, orders: Tensor) -> Tensor:
         """Return Δ along each order: the difference of v between neighbouring prefixes."""
         del present  # absent features are zero vectors at the end: their Δ is exactly zero
-        value = self.value_of_sums(_prefix_sums(vectors, orders))
+        value = self._together.value_of_sums(self._prefix_sums(vectors, orders)).mean(2)
         return torch.cat([value[:, :1], value.diff(dim=1)], 1)
 
     def contributions_both_ways(
@@ -124,30 +172,57 @@ class SetMarginal(nn.Module):
         What is behind a prefix is the total minus the prefix: the way back needs no new sums.
         """
         del present
-        prefix = _prefix_sums(vectors, orders)
-        value = self.value_of_sums(torch.stack([prefix, prefix[:, -1:] - prefix], 1))
-        ahead, behind = value.unbind(1)  # v(first k), v(the rest)
+        prefix = self._prefix_sums(vectors, orders)
+        both = torch.stack([prefix, prefix[:, -1:] - prefix], 1)
+        ahead, behind = self._together.value_of_sums(both).mean(3).unbind(1)  # first k, the rest
         forth = torch.cat([ahead[:, :1], ahead.diff(dim=1)], 1)
         back = torch.cat([ahead[:, -1:] - behind[:, :1], -behind.diff(dim=1)], 1)
         return forth, back
 
+    def _prefix_sums(self, vectors: Tensor, orders: Tensor) -> Tensor:
+        """Return every member's running sum along each order: [B, N, D], [B, N] → [B, N, M, D]."""
+        n = vectors.shape[1]
+        if n <= _LONG:
+            # A product with "who stands before" costs N² D, yet reads the vectors only once.
+            before = positions(orders)[:, None] <= torch.arange(n, device=orders.device)[:, None]
+            weights = self._weighted(before)
+            return (weights.flatten(1, 2) @ vectors).unflatten(1, weights.shape[1:3])
+        index = orders[..., None].expand(-1, -1, vectors.shape[2])
+        steps = torch.gather(vectors, 1, index)[:, :, None]
+        if self.factors is not None:
+            steps = steps * self.factors.T[orders][..., None]
+        return steps.cumsum(1)
+
     def ends(self, cells: Tensor, present: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the ends of every feature's position profile and the value of the row.
+        """Return the ends of every feature's position profile and the value of the row, by member.
 
-        Coming first a feature adds v({i}) − v(∅), which depends on its own cell only: it is read
-        from one evaluation per table row (between two knots, their mixture). Coming last it adds
-        v(S) − v(S∖i).
+        Coming first a feature adds v({i}) − v(∅), which depends on its own cell only: with one
+        member it is read from one evaluation per table row (between two knots, their mixture).
+        Coming last it adds v(S) − v(S∖i).
 
-        Shape: cells, present [B, N], vectors [B, N, D] → ends [B, N, 2, K], value [B, K].
+        Shape: cells, present [B, N], vectors [B, N, D] → ends [B, N, 2, M, K], value [B, M, K].
         """
-        if isinstance(self.tokens, TableTokens) and self.tokens.n_rows <= _SMALL_TABLE:
-            alone = self.tokens.read(self.value_of_sums(self.tokens.rows()), cells)
-        else:
-            alone = self.value_of_sums(vectors)
-        total = vectors.sum(1, keepdim=True)
-        whole = self.value_of_sums(total)
-        last = whole - self.value_of_sums(total - vectors)
-        return torch.stack([alone, last], 2) * present[..., None, None], whole[:, 0]
+        own = vectors[:, :, None]
+        if self.factors is not None:
+            own = own * self.factors.T[..., None]
+        value = self._together.value_of_sums
+        alone = self._alone(cells)
+        if alone is None:
+            alone = value(own)
+        total = own.sum(1, keepdim=True)
+        whole = value(total)
+        last = whole - value(total - own)
+        there = present[..., None, None, None]
+        return torch.stack([alone, last], 2) * there, whole[:, 0]
+
+    def _alone(self, cells: Tensor) -> Tensor | None:
+        """Read v({i}) from a table of the value of every row, if that is cheap: [B, N, M, K]."""
+        if not isinstance(self.tokens, TableTokens) or self.factors is not None:
+            return None
+        if self.tokens.n_rows > _SMALL_TABLE:
+            return None
+        by_row = self._together.value_of_sums(self.tokens.rows())
+        return self.tokens.read(by_row, cells)[:, :, None]
 
 
 class SequenceMarginal(nn.Module):
@@ -203,17 +278,6 @@ class SequenceMarginal(nn.Module):
         back = by_feature(self.contributions(vectors, present, reverse), reverse)
         index = orders[..., None].expand_as(back)
         return self.contributions(vectors, present, orders), torch.gather(back, 1, index)
-
-
-def _prefix_sums(vectors: Tensor, orders: Tensor) -> Tensor:
-    """Return the running sum of cell vectors along each order: [B, N, D]."""
-    n = vectors.shape[1]
-    if n > _LONG:
-        index = orders[..., None].expand(-1, -1, vectors.shape[2])
-        return torch.gather(vectors, 1, index).cumsum(1)
-    # Short orders: a product with "who stands before" costs N² D, yet reads the vectors only once.
-    before = positions(orders)[:, None] <= torch.arange(n, device=orders.device)[:, None]
-    return before.to(vectors.dtype) @ vectors
 
 
 MarginalModule = SetMarginal | SequenceMarginal

@@ -82,7 +82,8 @@ class SASANet(nn.Module):
         tokens = self._tokens(arch.width)
         if arch.marginal == "set":
             sizes = [arch.width, *arch.marginal_layers, self.n_outputs]
-            return SetMarginal(tokens, sizes, activation, dropout, cap)
+            members, n_features = arch.members, len(self.columns)
+            return SetMarginal(tokens, sizes, activation, dropout, cap, members, n_features)
         return SequenceMarginal(
             tokens,
             arch.marginal_attention,
@@ -140,14 +141,32 @@ class SASANet(nn.Module):
                 vectors = self.marginal.cell_vectors(cells, present) if vectors is None else vectors
                 ends, output = self.marginal.ends(cells, present, vectors)
             if isinstance(self.attribution, ClosedFormAttribution):
-                profile = self.attribution(self.marginal, present, vectors, ends, output)
+                profile = self._mean_profile(self.attribution, present, vectors, ends, output)
             else:
-                profile = self.attribution(cells, present, ends)
+                profile = self.attribution(cells, present, ends[..., 0, :])
+            output = output.mean(1)
             attributions = mean_over_positions(profile, present)
             shift = add_up(attributions, output, present) - attributions
             return (profile + shift[:, :, None]) * present[..., None, None], output
         profile = self.attribution(cells, present, None) * present[..., None, None]
         return profile, mean_over_positions(profile, present).sum(1)
+
+    def _mean_profile(
+        self,
+        attribution: ClosedFormAttribution,
+        present: Tensor,
+        vectors: Tensor,
+        ends: Tensor,
+        output: Tensor,
+    ) -> Tensor:
+        """Return the mean of the members' profiles: the Shapley value is linear."""
+        assert isinstance(self.marginal, SetMarginal)
+        members = enumerate(self.marginal.members(vectors))
+        profiles = [
+            attribution(function, present, own, ends[..., m, :], output[:, m])
+            for m, (function, own) in members
+        ]
+        return profiles[0] if len(profiles) == 1 else torch.stack(profiles).mean(0)
 
     def attribute(self, cells: Tensor, present: Tensor) -> tuple[Tensor, Tensor]:
         """Return the attributions and the output they add up to, in one pass.

@@ -36,7 +36,8 @@ from sasanet.models import SASANetClassifier, SASANetRegressor
 from sasanet.sealing import pack_weights, seal, sealed
 from sasanet.targets import Target
 
-FORMAT = 1
+FORMAT = 2  # 1: the bias of the set module had no dimension for members
+_READABLE = (1, FORMAT)
 _DESCRIPTION, _AUDIT = "model.json", "audit.json"
 _CLASSES: dict[str, type[SelfExplainingModel]] = {
     "SASANetClassifier": SASANetClassifier,
@@ -165,7 +166,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
         number = saved["format"]
     except (ValueError, AttributeError, KeyError, TypeError):
         raise SavedFileError(f"{path} is not the description of a SASANet model") from None
-    if number != FORMAT:
+    if number not in _READABLE:
         raise SavedFileError(
             f"{path} has format {number!r}, however this version reads format {FORMAT}; "
             "use the sasanet version that wrote it, or save the model anew"
@@ -212,6 +213,8 @@ def _rebuild(saved: dict[str, Any], weights: dict[str, Any]) -> SelfExplainingMo
     cap = math.inf if saved["cap"] is None else saved["cap"]
     architecture = Architecture.from_dict(saved["architecture"])
     network = model._make_network(architecture, cap, dropout=0.0)  # no dropout outside training
+    if saved["format"] == 1 and architecture.marginal == "set":
+        weights["marginal.bias"] = weights["marginal.bias"][None]
     missing, foreign = network.load_state_dict(weights, strict=False)
     shared = {name for name in missing if name.startswith("attribution.tokens.")}
     if foreign or set(missing) - (shared if architecture.shared_tokens else set()):

@@ -1,13 +1,14 @@
 """Constructor parameters and the number of rows in, a complete training recipe out.
 
 Everything "auto" becomes a number here, by rules of the number of rows alone, so that 300 rows
-do not overfit and 300,000 do not underfit:
+do not overfit and 300,000 do not underfit. ``preset="best"`` takes more members, for accuracy:
 
 ========================  ========================================================================
 batch_size                rows / 40 rounded down to a power of two, between 64 and 512
 max_epochs                600,000 / rows, between 8 and 40
 attribution_steps         batches of 128; 20 per row in total, between 60,000 and 250,000 rows
                           (only for Shapley modules that learn: the default has nothing to learn)
+members                   1; for "best" 8
 dropout                   0.3 below 10,000 rows, else 0.1
 validation_fraction       0.2 below 10,000 rows, else 0.1
 ========================  ========================================================================
@@ -16,7 +17,7 @@ validation_fraction       0.2 below 10,000 rows, else 0.1
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -24,6 +25,8 @@ from sasanet.architecture import Architecture, named
 from sasanet.errors import InvalidInputError
 from sasanet.training import Phase
 
+PRESETS = ("default", "best")
+_MEMBERS = 8  # of the "best" preset
 _SMALL = 10_000  # rows below which a network of this size needs more holding back
 _ATTRIBUTION_BATCH = 128  # many small steps: what limits distillation is the noise of its targets
 
@@ -51,7 +54,7 @@ def resolve(parameters: dict[str, Any], n_rows: int) -> Recipe:
     draws = min(max(20 * n_rows, 60_000), 250_000)
     small = n_rows < _SMALL
     return Recipe(
-        architecture=named(parameters["network"]),
+        architecture=_architecture(parameters["network"], parameters["preset"]),
         learning_rate=_real(parameters, "learning_rate", above=0),
         weight_decay=_real(parameters, "weight_decay"),
         dropout=_real(parameters, "dropout", below=1, auto=0.3 if small else 0.1),
@@ -67,6 +70,16 @@ def resolve(parameters: dict[str, Any], n_rows: int) -> Recipe:
         time_limit=_real(parameters, "time_limit", above=0),
         verbose=bool(parameters["verbose"]),
     )
+
+
+def _architecture(network: str | Architecture, preset: str) -> Architecture:
+    """Return the network's shape; a shape given in full is taken as it is."""
+    if preset not in PRESETS:
+        raise InvalidInputError(f"preset must be one of {PRESETS}, however: {preset!r}")
+    architecture = named(network)
+    if network != "set" or preset == "default":
+        return architecture
+    return replace(architecture, members=_MEMBERS)
 
 
 def make_phases(recipe: Recipe, n_rows: int) -> tuple[Phase, ...]:

@@ -96,12 +96,17 @@ class History:
 def value_step(
     network: SASANet, rows: Rows, config: TrainingConfig, generator: torch.Generator
 ) -> Tensor:
-    """Return L_v of the set module: the complete row, a random coalition and its complement."""
+    """Return L_v of the set module: the complete row, a random coalition and its complement.
+
+    Every member has a loss of its own.
+    """
     assert isinstance(network.marginal, SetMarginal)
     present = rows.present
     kept = random_coalitions(present, generator)
     outputs = network.marginal.values_with_complement(rows.cells, present, kept)
-    losses = prediction_losses(outputs + config.base, rows.targets, config.task)
+    flat = (outputs + config.base).flatten(1, 2)
+    losses = prediction_losses(flat, rows.targets, config.task)
+    losses = losses.unflatten(1, outputs.shape[1:3]).mean(2)
     return value_loss(losses, rows.weights, config.full_share)
 
 
