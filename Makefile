@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types check clean bench-core bench-faithful
+.PHONY: demo test lint types check clean bench-core bench-faithful bench-accuracy
 .DEFAULT_GOAL := test
 
 # One environment for everything; rebuilt when the requirements change.
@@ -36,6 +36,10 @@ bench-core: $(READY)
 bench-faithful: $(READY)
 	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[bench]'
 	$(BIN)/python -m bench.faithful
+
+bench-accuracy: $(READY)
+	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[bench]'
+	$(BIN)/python -m bench.accuracy
 
 clean:
 	rm -rf $(VENV) demo-output

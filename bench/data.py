@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
+from sklearn.model_selection import KFold, RepeatedStratifiedKFold, ShuffleSplit
 
 CENSUS_CODES = (
     "detailed_industry_recode",
@@ -56,23 +57,18 @@ def _features(table: pd.DataFrame, target: str, codes: tuple[str, ...] = ()) -> 
 
 
 def _shuffles(n_test: int) -> ShuffleSplit:
-    return ShuffleSplit(5, test_size=n_test, random_state=0)
+    return ShuffleSplit(10, test_size=n_test, random_state=0)
 
 
 # name → (file, target, dropped columns, regression?, splitter)
-_CV = StratifiedKFold(5, shuffle=True, random_state=0)
+_CV = RepeatedStratifiedKFold(n_splits=5, n_repeats=10, random_state=0)
+_FOLDS = KFold(5, shuffle=True, random_state=0)
 _TABLES: dict[str, tuple[str, str, tuple[str, ...], bool, Any]] = {
     "german credit": ("german_credit", "credit", (), False, _CV),
     "penguins": ("penguins", "species", (), False, _CV),
     "titanic": ("titanic", "survived", ("alive",), False, _CV),
-    "diamonds": ("diamonds", "price", (), True, KFold(5, shuffle=True, random_state=0)),
-    "california housing": (
-        "california_housing",
-        "median_house_value",
-        (),
-        True,
-        KFold(5, shuffle=True, random_state=0),
-    ),
+    "diamonds": ("diamonds", "price", (), True, _FOLDS),
+    "california housing": ("california_housing", "median_house_value", (), True, _FOLDS),
     "creditcard": ("creditcard", "Class", (), False, _shuffles(56_962)),
     "higgs_64k": ("higgs_64k", "label", ("source",), False, _shuffles(15_979)),
 }
@@ -84,17 +80,20 @@ def is_regression(name: str) -> bool:
     return name in _TABLES and _TABLES[name][3]
 
 
-def splits(name: str) -> Iterator[Split]:
-    """Yield the five splits of a table: folds, random splits, or five times the official one."""
+def splits(name: str, count: int = 5) -> Iterator[Split]:
+    """Yield the first splits of a table: folds, random splits, or the official one each time."""
+    if name == "census":
+        yield from [census()] * count
+        return
     if name == "coil2000":
         codes = ("MOSTYPE", "MOSHOOFD")
         train = _features(read("coil2000_train"), "CARAVAN", codes)
         test = _features(read("coil2000_test"), "CARAVAN", codes)
-        yield from [Split(*train, *_same_levels(train[0], test))] * 5
+        yield from [Split(*train, *_same_levels(train[0], test))] * count
         return
     file, target, dropped, _, splitter = _TABLES[name]
     X, y = _features(read(file).drop(columns=list(dropped)), target)
-    for train_rows, test_rows in splitter.split(X, y):
+    for train_rows, test_rows in islice(splitter.split(X, y), count):
         yield Split(X.iloc[train_rows], y.iloc[train_rows], X.iloc[test_rows], y.iloc[test_rows])
 
 

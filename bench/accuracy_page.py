@@ -1,0 +1,115 @@
+"""Result files in, docs/accuracy.md out: every figure on the page comes from a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from bench.page import spread, table
+
+PAGE = Path(__file__).parent.parent / "docs" / "accuracy.md"
+TITLES = {"auc": "AUC", "r2": "R²"}
+Found = dict[str, dict[str, Any]]  # table → system → result
+
+_HEAD = """# How good the predictions are
+
+Written by `make bench-accuracy` from `bench/results/accuracy/*.json`; two CPU cores, no GPU, the
+same splits for all. Mean ± standard deviation over splits (census and coil2000: over seeds on the
+official split). Rivals are tuned: LightGBM and XGBoost by twelve settings each, EBM, MLP and TabM
+(16 members of width 256, at most 15 minutes a fit) by four each, judged on held-out rows of the
+first split's training part; SASANet runs with its presets as they are.
+"""
+
+
+def write_page(results: Path) -> None:
+    """Write the page from what has been measured so far."""
+    found: Found = {}
+    for path in sorted(results.glob("*.json")):
+        name, system = path.stem.rsplit("-", 1)
+        run = json.loads(path.read_text())
+        found.setdefault(name.replace("_", " "), {})[system.replace("_", " ")] = run
+    sections = [_HEAD, _quality(found), _paired(found), _others(found), _times(found)]
+    PAGE.write_text("\n".join(part for part in sections if part), encoding="utf-8")
+
+
+def _systems(found: Found) -> list[str]:
+    names = {system for runs in found.values() for system in runs}
+    ours = [name for name in ("sasanet", "sasanet best") if name in names]
+    return ours + sorted(names - set(ours))
+
+
+def _over(run: dict[str, Any] | None, key: str, digits: int = 4) -> str:
+    if run is None or key not in run["splits"][0]:
+        return "–"
+    return spread([one[key] for one in run["splits"]], digits)
+
+
+def _quality(found: Found) -> str:
+    systems = _systems(found)
+    rows = []
+    for name, runs in found.items():
+        first = next(iter(runs.values()))
+        key = first["metric"]
+        cells = [_over(runs.get(system), key) for system in systems]
+        rows.append([f"{name} ({TITLES[key]}, {len(first['splits'])})", *cells])
+    return "## Quality\n\n" + table(["table (measure, splits)", *systems], rows)
+
+
+def _paired(found: Found) -> str:
+    """Show differences to LightGBM with intervals that know that training parts overlap."""
+    rows = []
+    for name, runs in found.items():
+        cells = [_difference(runs, system) for system in ("sasanet", "sasanet best")]
+        if any(cell != "–" for cell in cells):
+            rows.append([name, *cells])
+    if not rows:
+        return ""
+    return (
+        "## Against tuned LightGBM\n\nMean paired difference in AUC or R² with its 95 % interval. "
+        "Splits of one table share training rows, so the interval is Nadeau and Bengio's: the "
+        "variance of the mean is (1/n + test/train) times that of the differences. On the "
+        "official splits (census, coil2000) it covers seeds only.\n\n"
+        + table(["table", "default − LightGBM", "best − LightGBM"], rows)
+    )
+
+
+def _difference(runs: dict[str, Any], system: str) -> str:
+    if system not in runs or "lightgbm" not in runs:
+        return "–"
+    key = runs[system]["metric"]
+    pairs = zip(runs[system]["splits"], runs["lightgbm"]["splits"], strict=False)
+    gaps = np.array([ours[key] - theirs[key] for ours, theirs in pairs])
+    n = len(gaps)
+    if n < 2:
+        return f"{gaps.mean():+.4f}"
+    error = np.sqrt((1 / n + runs[system]["test_share"]) * gaps.var(ddof=1))
+    half = stats.t.ppf(0.975, n - 1) * error
+    return f"{gaps.mean():+.4f} [{gaps.mean() - half:+.4f}, {gaps.mean() + half:+.4f}]"
+
+
+def _others(found: Found) -> str:
+    systems, rows = _systems(found), []
+    for name, key, title in (
+        ("census", "ap", "average precision"),
+        ("creditcard", "ap", "average precision"),
+        ("coil2000", "rmse", "RMSE of the probability"),
+    ):
+        if runs := found.get(name.replace("_", " ")):
+            rows.append([f"{name}, {title}", *(_over(runs.get(s), key) for s in systems)])
+    return "## Other measures\n\n" + table(["", *systems], rows) if rows else ""
+
+
+def _times(found: Found) -> str:
+    systems, rows = _systems(found), []
+    for name, runs in found.items():
+        times = {s: [one["fit_seconds"] for one in run["splits"]] for s, run in runs.items()}
+        cells = [f"{mean(times[s]):.1f}" if s in times else "–" for s in systems]
+        rows.append([name, *cells])
+    return "## Seconds for a fit\n\nOf the chosen settings; the search is not counted.\n\n" + table(
+        ["table", *systems], rows
+    )
