@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+import pandas as pd
 import pytest
 import torch
 
+from made_explanations import CLASSES, make
 from sasanet.architecture import Architecture
 from sasanet.network import Columns, SASANet
 
@@ -138,3 +141,31 @@ def all_coalitions():
 def exact_shapley():
     """Return the function that computes Shapley values by enumeration."""
     return _exact_shapley
+
+
+@pytest.fixture
+def mixed_table():
+    """Return a table with one column of every kind, and missing cells."""
+    return pd.DataFrame(
+        {
+            "age": [20, 30, 40, 50],
+            "income": [1.5, np.nan, 0.5, 1.5],
+            "city": ["Rome", "Oslo", None, "Rome"],
+            "member": [True, False, True, True],
+            "size": pd.Categorical(["M", "S", None, "L"], categories=["S", "M", "L", "XL"]),
+            "visits": pd.array([3, None, 1, 2], dtype="Int64"),
+            "code": [7, 7, 9, 8],
+        }
+    )
+
+
+@pytest.fixture
+def one():
+    """Return an explanation with one output."""
+    return make()
+
+
+@pytest.fixture
+def multi():
+    """Return an explanation of three classes."""
+    return make(CLASSES)
