@@ -51,8 +51,8 @@ def condition(covariance: Floats, known: Bools) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True, eq=False)
-class ProbitGame:
-    """Log-odds of y = 1{c + b·x + ε > 0} with x ~ N(0, Σ) and ε ~ N(0, noise²).
+class GaussianGame:
+    """What games over x ~ N(0, Σ) with a term c + b·x share.
 
     Attributes
     ----------
@@ -62,18 +62,28 @@ class ProbitGame:
         b.
     intercept : float
         c.
-    noise : float
-        Standard deviation of ε, above 0.
     """
 
     covariance: Floats
     slopes: Floats
     intercept: float
-    noise: float
 
     def read(self, rows: pd.DataFrame) -> Floats:
         """Return a table as numbers, [n, d]; NaN: missing."""
         return rows.to_numpy(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class ProbitGame(GaussianGame):
+    """Log-odds of y = 1{c + b·x + ε > 0} with ε ~ N(0, noise²).
+
+    Attributes
+    ----------
+    noise : float
+        Standard deviation of ε, above 0.
+    """
+
+    noise: float
 
     def value(self, cells: Floats, known: Bools) -> Floats:
         """Return the log-odds of Φ((c + b·μ) / √(noise² + b'Cb)): [n, d], [d] → [n].
@@ -88,29 +98,16 @@ class ProbitGame:
 
 
 @dataclass(frozen=True, eq=False)
-class QuadraticGame:
-    """Mean of y = c + b·x + x'Ax + ε with x ~ N(0, Σ) and E[ε | x] = 0; linear with A = 0.
+class QuadraticGame(GaussianGame):
+    """Mean of y = c + b·x + x'Ax + ε with E[ε | x] = 0; linear with A = 0.
 
     Attributes
     ----------
-    covariance : ndarray (d, d)
-        Σ.
-    slopes : ndarray (d,)
-        b.
-    intercept : float
-        c.
     curvature : ndarray (d, d)
         A, symmetric.
     """
 
-    covariance: Floats
-    slopes: Floats
-    intercept: float
     curvature: Floats
-
-    def read(self, rows: pd.DataFrame) -> Floats:
-        """Return a table as numbers, [n, d]; NaN: missing."""
-        return rows.to_numpy(np.float64)
 
     def value(self, cells: Floats, known: Bools) -> Floats:
         """Return c + b·μ + μ'Aμ + tr(AC): [n, d], [d] → [n].
