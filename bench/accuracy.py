@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, log_loss, r2_score, roc_auc_score
-from sklearn.model_selection import train_test_split
 
 from bench import data, runner
 from bench.accuracy_page import write_page
@@ -79,12 +79,9 @@ def _tune(task: Task, system: str) -> dict[str, Any]:
 
 def _divide(task: Task, seed: int) -> tuple[Task, pd.DataFrame, pd.Series]:
     """Return a task with fewer rows, and the rows that judge it."""
-    share = 0.2 if len(task.X) < SMALL else 0.1
-    strata = None if task.regression else task.y
-    X, X_judge, y, y_judge = train_test_split(
-        task.X, task.y, test_size=share, random_state=seed, stratify=strata
-    )
-    return Task(X, y, task.regression, seed), X_judge, y_judge
+    learn, judge = replace(task, seed=seed).divided()
+    fewer = Task(task.X.iloc[learn], task.y.iloc[learn], task.regression, seed)
+    return fewer, task.X.iloc[judge], task.y.iloc[judge]
 
 
 def _quality(system: str, choice: Settings, task: Task, X: pd.DataFrame, y: pd.Series) -> float:

@@ -99,7 +99,7 @@ def _others(found: Found) -> str:
         ("creditcard", "ap", "average precision"),
         ("coil2000", "rmse", "RMSE of the probability"),
     ):
-        if runs := found.get(name.replace("_", " ")):
+        if runs := found.get(name):
             rows.append([f"{name}, {title}", *(_over(runs.get(s), key) for s in systems)])
     return "## Other measures\n\n" + table(["", *systems], rows) if rows else ""
 

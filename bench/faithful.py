@@ -339,9 +339,9 @@ def _counting(counts: list[int]) -> Callable[..., torch.Tensor]:
     """Return the second look, noting how many rows it was given."""
     look = closed_form.second_look
 
-    def counted(marginal: Any, vectors: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
+    def counted(function: Any, vectors: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
         counts.append(len(vectors))
-        return look(marginal, vectors, ends)
+        return look(function, vectors, ends)
 
     return counted
 

@@ -40,14 +40,19 @@ class Task:
     regression: bool
     seed: int
 
+    def divided(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the places of rows to learn from, and of a tenth or a fifth to judge by."""
+        share = 0.2 if len(self.X) < SMALL else 0.1
+        strata, rows = None if self.regression else self.y, np.arange(len(self.X))
+        learn, judge = train_test_split(
+            rows, test_size=share, random_state=self.seed, stratify=strata
+        )
+        return learn, judge
+
     @property
     def held_out(self) -> NDArray[np.bool_]:
         """Which rows decide when to stop."""
-        share = 0.2 if len(self.X) < SMALL else 0.1
-        rows = np.arange(len(self.X))
-        strata = None if self.regression else self.y
-        _, held = train_test_split(rows, test_size=share, random_state=self.seed, stratify=strata)
-        return np.isin(rows, held)
+        return np.isin(np.arange(len(self.X)), self.divided()[1])
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,8 @@ class TabMModel:
         self.coder = OrdinalEncoder(
             handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-1
         )
-        self.coder.fit(X[self.levels].astype(object)) if self.levels else None
+        if self.levels:
+            self.coder.fit(X[self.levels].astype(object))
 
     def _tensors(self, X: pd.DataFrame) -> tuple[Tensor, Tensor]:
         numbers, codes = np.empty((len(X), 0)), np.empty((len(X), 0))
@@ -93,9 +94,8 @@ class TabMModel:
     def _make(self) -> nn.Module:
         from tabm import TabM
 
-        n_numbers = self.scaler.n_features_in_ if self.scaler is not None else 0
-        if self.scaler is not None:
-            n_numbers = self.scaler[-1].n_features_in_  # with a column for each that had gaps
+        # The scaler has one more column for each that had gaps.
+        n_numbers = self.scaler[-1].n_features_in_ if self.scaler is not None else 0
         network: nn.Module = TabM.make(
             n_num_features=n_numbers,
             cat_cardinalities=[len(c) + 1 for c in self.coder.categories_] if self.levels else [],

@@ -38,7 +38,7 @@ from sasanet.expectation import expected_value
 from sasanet.marginal import SetFunction
 
 # NOTE[DIFF]: the paper learns φ from sampled Δ. For a set function the expectation over orders is
-# nearly a formula, on most tables closer to the truth than what can be distilled in equal time.
+# nearly a formula, closer to the truth than what could be distilled (docs/decisions.md).
 
 _ENUMERATED = 9  # present features: 512 coalitions cost about as much as the formula
 _RULED = 0.4  # share of Σ|ψ|² that two cells must have to rule a row

@@ -50,6 +50,17 @@ def by_feature(along_order: Tensor, orders: Tensor) -> Tensor:
     return torch.empty_like(along_order).scatter_(1, index, along_order)
 
 
+def steps_both_ways(ahead: Tensor, behind: Tensor) -> tuple[Tensor, Tensor]:
+    """Return how a value grows along an order and along its reverse, both in the order's sequence.
+
+    Shape: ahead (the value of the first k + 1 features) and behind (of the others) [B, N, K]
+    → two [B, N, K].
+    """
+    forth = torch.cat([ahead[:, :1], ahead.diff(dim=1)], 1)
+    back = torch.cat([ahead[:, -1:] - behind[:, :1], -behind.diff(dim=1)], 1)
+    return forth, back
+
+
 def random_coalitions(present: Tensor, generator: torch.Generator) -> Tensor:
     """Keep each present feature with a probability drawn once per row, uniform on (0, 1).
 

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sasanet.architecture import AttentionSizes
-from sasanet.coalitions import by_feature, positions, reverse_orders
+from sasanet.coalitions import by_feature, positions, reverse_orders, steps_both_ways
 from sasanet.tokens import TableTokens, Tokens
 
 _MANY = 8  # coalitions of one row
@@ -103,8 +103,8 @@ class SetMarginal(nn.Module):
         activation: nn.Module,
         dropout: float,
         cap: float,
-        n_members: int = 1,
-        n_features: int = 0,
+        n_members: int,
+        n_features: int,
     ) -> None:
         super().__init__()
         self.tokens = tokens
@@ -175,9 +175,7 @@ class SetMarginal(nn.Module):
         prefix = self._prefix_sums(vectors, orders)
         both = torch.stack([prefix, prefix[:, -1:] - prefix], 1)
         ahead, behind = self._together.value_of_sums(both).mean(3).unbind(1)  # first k, the rest
-        forth = torch.cat([ahead[:, :1], ahead.diff(dim=1)], 1)
-        back = torch.cat([ahead[:, -1:] - behind[:, :1], -behind.diff(dim=1)], 1)
-        return forth, back
+        return steps_both_ways(ahead, behind)
 
     def _prefix_sums(self, vectors: Tensor, orders: Tensor) -> Tensor:
         """Return every member's running sum along each order: [B, N, D], [B, N] → [B, N, M, D]."""

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from sasanet.architecture import Architecture
 from sasanet.attribution import AttentionAttribution, AttributionModule, ContextAttribution
 from sasanet.closed_form import ClosedFormAttribution
-from sasanet.coalitions import add_up, mean_over_positions, positions
+from sasanet.coalitions import add_up, mean_over_positions, positions, steps_both_ways
 from sasanet.marginal import MarginalModule, SequenceMarginal, SetMarginal
 from sasanet.tokens import Tokens, make_tokens
 
@@ -210,8 +210,7 @@ class SASANet(nn.Module):
             prefix = (positions(orders)[:, None] < steps) & present[:, None]  # the first k
             ahead = self.values(cells, prefix)
             behind = self.values(cells, present[:, None] & ~prefix)
-            forth = torch.cat([ahead[:, :1], ahead.diff(dim=1)], 1)
-            return forth, torch.cat([ahead[:, -1:] - behind[:, :1], -behind.diff(dim=1)], 1)
+            return steps_both_ways(ahead, behind)
 
         return walk
 

@@ -168,7 +168,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
         raise SavedFileError(f"{path} is not the description of a SASANet model") from None
     if number not in _READABLE:
         raise SavedFileError(
-            f"{path} has format {number!r}, however this version reads format {FORMAT}; "
+            f"{path} has format {number!r}, however this version reads {_READABLE}; "
             "use the sasanet version that wrote it, or save the model anew"
         )
     if noted != seal(saved):
