@@ -26,7 +26,7 @@ def fitted(request):
 def steps_of(model):
     """Return what the vectors of number columns are made of, to be changed in place."""
     tokens = model.network_.marginal.tokens
-    return tokens.slopes, tokens.steps
+    return tokens.slopes, tokens.steps, tokens.scales
 
 
 # --- efficiency: the attributions share out exactly what the prediction is above the base ---------

@@ -29,6 +29,7 @@ ROOMS = [  # from the ground up: a room may import only what stands before it
     "inference",
     "refinement",
     "targets",
+    "teacher",
     "estimator",
     "models",
     "audit",

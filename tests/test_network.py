@@ -260,7 +260,7 @@ def rename_columns(network, order):
     """Move the weights of all columns to their new places (numbers of equal rulers only)."""
     with torch.no_grad():
         for module in network.modules():
-            for name in ("slopes", "steps"):
+            for name in ("slopes", "steps", "scales"):
                 if hasattr(module, name):
                     getattr(module, name).copy_(getattr(module, name)[order])
             if hasattr(module, "from_ends"):

@@ -10,6 +10,7 @@ import textwrap
 
 import numpy as np
 import pytest
+import torch
 from safetensors.torch import load_file
 from safetensors.torch import save as write_tensors
 
@@ -160,23 +161,31 @@ def test_even_a_resealed_description_is_checked(folder, change, sentence):
         load(folder)
 
 
-def test_a_model_of_the_first_format_still_loads(model, folder):
-    """There the set module's bias had no dimension for members."""
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_model_of_an_older_format_still_loads(model, folder, number):
+    """The first had no dimension for members in its bias, neither had scales of columns."""
     X, _ = load_penguins()
+    unscaled = copy.deepcopy(model)
+    with torch.no_grad():
+        unscaled.network_.marginal.tokens.scales.fill_(1.0)
     weights = load_file(weights_file(folder))
-    weights["marginal.bias"] = weights["marginal.bias"][0]
+    del weights["marginal.tokens.scales"]
+    if number == 1:
+        weights["marginal.bias"] = weights["marginal.bias"][0]
     content = write_tensors(weights)
     (folder / "old.safetensors").write_bytes(content)
 
     def age(description):
         digest = hashlib.sha256(content).hexdigest()
-        description.update(format=1, weights={"file": "old.safetensors", "sha256": digest})
-        del description["parameters"]["preset"], description["architecture"]["members"]
+        description.update(format=number, weights={"file": "old.safetensors", "sha256": digest})
+        del description["parameters"]["teacher"]
+        if number == 1:
+            del description["parameters"]["preset"], description["architecture"]["members"]
 
     reseal(folder, age)
-    np.testing.assert_array_equal(load(folder).predict_proba(X), model.predict_proba(X))
-    reseal(folder, lambda d: d.update(format=2))  # the twin: read as it is now, it does not fit
-    with pytest.raises(SavedFileError, match="does not describe"):
+    np.testing.assert_array_equal(load(folder).predict_proba(X), unscaled.predict_proba(X))
+    reseal(folder, lambda d: d.update(format=3))  # the twin: read as it is now, it does not fit
+    with pytest.raises(SavedFileError, match=r"do not fit|does not describe"):
         load(folder)
 
 

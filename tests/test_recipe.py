@@ -22,13 +22,14 @@ PARAMETERS = {
     "patience": 8,
     "attribution_steps": "auto",
     "validation_fraction": 0.1,
+    "teacher": 0.0,
     "time_limit": math.inf,
     "verbose": False,
 }
 
 
-def recipe(n_rows=300, **changes):
-    return resolve(PARAMETERS | changes, n_rows)
+def recipe(n_rows=300, clarity=0.0, **changes):
+    return resolve(PARAMETERS | changes, n_rows, clarity)
 
 
 # --- auto --------------------------------------------------------------------------------------
@@ -41,6 +42,7 @@ def recipe(n_rows=300, **changes):
         (300, 64, 40, 469),
         (5_000, 64, 40, 782),
         (5_120, 128, 40, 800),
+        (10_000, 128, 60, 1563),
         (50_000, 512, 12, 1954),
         (300_000, 512, 8, 1954),
     ],
@@ -85,10 +87,42 @@ def test_given_numbers_replace_auto():
     assert found.verbose is True
 
 
+AUTO = {"dropout": "auto", "validation_fraction": "auto", "teacher": "auto"}
+
+
 @pytest.mark.parametrize(("n_rows", "dropout", "held_out"), [(9_999, 0.3, 0.2), (10_000, 0.1, 0.1)])
 def test_small_tables_are_held_back_more(n_rows, dropout, held_out):
-    found = recipe(n_rows, dropout="auto", validation_fraction="auto")
+    found = recipe(n_rows, **AUTO | {"teacher": 0})
     assert (found.dropout, found.validation_fraction) == (dropout, held_out)
+
+
+@pytest.mark.parametrize(("n_rows", "held_out"), [(9_999, 0.0), (10_000, 0.1)])
+def test_with_a_teacher_small_tables_hold_nothing_out(n_rows, held_out):
+    assert recipe(n_rows, **AUTO).validation_fraction == held_out
+    assert recipe(n_rows, **AUTO | {"validation_fraction": 0.3}).validation_fraction == 0.3
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "clarity", "batch_size", "epochs", "dropout"),
+    [
+        (1_000, 0.0, 64, 19, 0.3),  # 300 steps of 16 an epoch
+        (1_000, 0.5, 64, 38, 0.15),
+        (1_000, 0.99, 64, 100, 0.003),
+        (5_822, 0.1, 128, 8, 0.27),
+        (50_000, 0.5, 512, 18, 0.05),
+        (20_000, 0.8, 256, 54, 0.02),
+    ],
+)
+def test_clear_labels_allow_more_steps(n_rows, clarity, batch_size, epochs, dropout):
+    found = recipe(n_rows, clarity, **AUTO)
+    assert (found.batch_size, found.epochs) == (batch_size, epochs)
+    assert found.dropout == pytest.approx(dropout)
+
+
+def test_the_teacher_is_for_set_networks_unless_asked_for():
+    assert recipe(teacher="auto").teacher == 0.5
+    assert recipe(teacher="auto", network="sequence").teacher == 0
+    assert recipe(teacher=0.25, network="sequence").teacher == 0.25
 
 
 def test_numbers_of_numpy_are_numbers():
@@ -126,6 +160,9 @@ BAD = [
     ("dropout", -0.1),
     ("dropout", 1),
     ("dropout", math.nan),
+    ("teacher", -0.1),
+    ("teacher", 1),
+    ("teacher", "trees"),
     ("batch_size", 0),
     ("batch_size", 2.5),
     ("batch_size", "big"),

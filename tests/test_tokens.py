@@ -71,7 +71,7 @@ def slow_table(tokens, columns, cells):
             cell = cells[row, column].item()
             cell = 0.0 if math.isnan(cell) else cell
             if not is_number:
-                found[row, column] = tokens.levels[level + int(cell)]
+                found[row, column] = tokens.scales[column] * tokens.levels[level + int(cell)]
                 level += places
                 continue
             knots = [
@@ -82,7 +82,8 @@ def slow_table(tokens, columns, cells):
             ]
             low = min(int(cell), places - 1)
             high = min(low + 1, places - 1)
-            found[row, column] = knots[low] + (cell - low) * (knots[high] - knots[low])
+            between = knots[low] + (cell - low) * (knots[high] - knots[low])
+            found[row, column] = tokens.scales[column] * between
             number += 1
     return found
 
@@ -189,7 +190,7 @@ def test_the_steps_of_a_number_move_every_knot_behind_them(table):
     before = tokens(knots).detach()
     with torch.no_grad():
         tokens.steps[0, 2] += 1.0
-    moved = (tokens(knots) - before)[:, 0]
+    moved = (tokens(knots) - before)[:, 0] / tokens.scales
     check_equal(moved, torch.tensor([0.0, 0.0, 1.0, 1.0]).double()[:, None].expand(4, WIDTH))
 
 

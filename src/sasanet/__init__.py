@@ -10,7 +10,7 @@ The rooms, in the order a table walks through them:
 - ``attribution``, ``network``: learned Shapley values; the whole model
 - ``losses``, ``recipe``, ``training``: the one training loop
 - ``inference``, ``refinement``: outputs in bounded memory; unbiased attributions with errors
-- ``targets``, ``estimator``, ``models``: scikit-learn's contract
+- ``targets``, ``teacher``, ``estimator``, ``models``: scikit-learn's contract, and softer labels
 - ``explanation``: the result people hold
 - ``posthoc``: Shapley values and interactions of any game, exact or sampled
 - ``audit``: is it true? · ``sealing``, ``persistence``: safetensors and JSON

@@ -110,7 +110,7 @@ class Architecture:
     shared_tokens: bool = False
     value_weight: float = 1.0
     attribution_weight: float = 1.0
-    full_share: float = 0.5
+    full_share: float = 0.65
     activation: str = "relu"
 
     def __post_init__(self) -> None:

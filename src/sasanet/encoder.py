@@ -104,6 +104,11 @@ class TableEncoder:
         """Which columns are numbers."""
         return tuple(column.kind == "number" for column in self.columns)
 
+    @property
+    def levels(self) -> tuple[int | None, ...]:
+        """How many levels each category has; ``None`` for numbers."""
+        return tuple(None if c.kind == "number" else c.places for c in self.columns)
+
     def fit(self, X: Any) -> TableEncoder:
         """Learn the columns of a table (anything ``read_table`` reads)."""
         frame = read_table(X)

@@ -7,6 +7,7 @@ the meaning of the target, is in :mod:`sasanet.targets`.
 from __future__ import annotations
 
 import math
+import time
 import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
@@ -33,12 +34,14 @@ from sasanet.recipe import Recipe, make_phases, resolve
 from sasanet.refinement import refined
 from sasanet.table import check_unique_names, read_table
 from sasanet.targets import Target
+from sasanet.teacher import Lesson, teach
 from sasanet.training import Rows, TrainingConfig, train
 
 if TYPE_CHECKING:
     from sasanet.audit import Audit
 
 Floats = NDArray[np.float64]
+_AT_LEAST = 0.01  # seconds left for training, whatever the trees took
 
 
 class SelfExplainingModel(BaseEstimator):
@@ -60,6 +63,7 @@ class SelfExplainingModel(BaseEstimator):
         patience: int = 8,
         attribution_steps: int | str = "auto",
         validation_fraction: float | str = "auto",
+        teacher: float | str = "auto",
         time_limit: float = math.inf,
         categorical: Sequence[str | int] = (),
         device: str = "auto",
@@ -76,6 +80,7 @@ class SelfExplainingModel(BaseEstimator):
         self.patience = patience
         self.attribution_steps = attribution_steps
         self.validation_fraction = validation_fraction
+        self.teacher = teacher
         self.time_limit = time_limit
         self.categorical = categorical
         self.device = device
@@ -119,14 +124,16 @@ class SelfExplainingModel(BaseEstimator):
         encoder = TableEncoder(numbers, recipe.architecture.n_knots, self.categorical)
         # Levels that only held-out rows have are learned as unseen, and are no news to the user.
         cells = encoder.fit(table[~held_out]).transform(table, warn=False)
-        rows = _rows(cells, target.numbers, weights, device)
-        stop = rows[torch.from_numpy(held_out)] if weights[held_out].any() else None
+        stop = None
         if validation:
             stop = self._validation_rows(validation, encoder, target, device)
+        elif weights[held_out].any():
+            stop = _rows(cells[held_out], target.numbers[held_out], weights[held_out], device)
         if hasattr(self, "audit_"):
             del self.audit_  # it certified the fit that ends here
         self.encoder_, self.target_ = encoder, target.forget_labels()
-        self._train(rows[torch.from_numpy(~held_out)], stop, recipe, random.randint(2**31 - 1))
+        learn = cells[~held_out], target.numbers[~held_out], weights[~held_out]
+        self._train(learn, stop, recipe, device, random.randint(2**31 - 1))
         return self
 
     def _check(self, X: Any, y: Any, sample_weight: Any) -> tuple[pd.DataFrame, Any, Floats]:
@@ -155,8 +162,20 @@ class SelfExplainingModel(BaseEstimator):
         check_consistent_length(table, labels)
         return _rows(encoder.transform(table), target.read(labels), np.ones(len(table)), device)
 
-    def _train(self, rows: Rows, validation: Rows | None, recipe: Recipe, seed: int) -> None:
-        device = rows.cells.device
+    def _train(
+        self,
+        learn: tuple[NDArray[np.float32], Floats, Floats],
+        validation: Rows | None,
+        recipe: Recipe,
+        device: torch.device,
+        seed: int,
+    ) -> None:
+        """Train a network on cells, labels and weights, after the trees' lesson."""
+        start, (cells, labels, weights) = time.monotonic(), learn
+        lesson = Lesson(self.target_.task, recipe.teacher, recipe.time_limit / 3, seed)
+        taught = teach(cells, labels, weights, self.encoder_.levels, lesson)
+        recipe = resolve(self.get_params(deep=False), recipe.n_rows, taught.clarity)
+        rows = _rows(cells, taught.labels, weights, device)
         config = TrainingConfig(
             task=self.target_.task,
             base=torch.tensor(self.target_.network_base, dtype=torch.float32, device=device),
@@ -164,7 +183,7 @@ class SelfExplainingModel(BaseEstimator):
             full_share=recipe.architecture.full_share,
             weight_decay=recipe.weight_decay,
             patience=recipe.patience,
-            time_limit=recipe.time_limit,
+            time_limit=max(recipe.time_limit - (time.monotonic() - start), _AT_LEAST),
             verbose=recipe.verbose,
         )
         forked = [device] if device.type == "cuda" else []

@@ -15,17 +15,18 @@ def prediction_losses(outputs: Tensor, targets: Tensor, task: str) -> Tensor:
 
     ``"binary"`` and ``"multiclass"``: cross-entropy on logits; ``"regression"``: squared error.
 
-    Shape: outputs [B, M, K], targets [B] (class index or number) → [B, M].
+    Shape: outputs [B, M, K], targets [B] (class index or number; for two classes also the second's
+    probability) or, for more, [B, K] (each one's probability) → [B, M].
     """
     # NOTE[DIFF]: the paper prints L_m without its minus sign, and squared error in the combined
     # loss; Proposition 3.6 (σ(f) = E[y|x_S]) needs cross-entropy for classification.
-    many = targets[:, None].expand(outputs.shape[:2])
+    many = targets[:, None].expand(*outputs.shape[:2], *targets.shape[1:])
     if task == "binary":
         return F.binary_cross_entropy_with_logits(outputs[..., 0], many, reduction="none")
     if task == "multiclass":
-        return F.cross_entropy(outputs.flatten(0, 1), many.flatten().long(), reduction="none").view(
-            outputs.shape[:2]
-        )
+        flat = many.flatten(0, 1) if targets.dim() > 1 else many.flatten().long()
+        losses = F.cross_entropy(outputs.flatten(0, 1), flat, reduction="none")
+        return losses.view(outputs.shape[:2])
     return (outputs[..., 0] - many) ** 2
 
 

@@ -34,6 +34,9 @@ _PARAMETERS = """
     validation_fraction : float or "auto", default="auto"
         Share of the rows that decide when to stop; "auto" is 0.2 below 10,000 rows, else 0.1.
         0 trains to the end on all rows.
+    teacher : float or "auto", default="auto"
+        How much of every label is what boosted trees, fitted without its row, expect: from 0 (off)
+        to below 1. "auto" is 0.5 for set networks and 0 for the paper's sequence module.
     time_limit : float, default=inf
         Seconds; the learning rate reaches zero in time.
     categorical : sequence of str or int, default=()

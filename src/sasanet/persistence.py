@@ -33,11 +33,13 @@ from sasanet.encoder import TableEncoder
 from sasanet.errors import InvalidInputError, SasanetError, SavedFileError
 from sasanet.estimator import SelfExplainingModel
 from sasanet.models import SASANetClassifier, SASANetRegressor
+from sasanet.network import SASANet
 from sasanet.sealing import pack_weights, seal, sealed
 from sasanet.targets import Target
 
-FORMAT = 2  # 1: the bias of the set module had no dimension for members
-_READABLE = (1, FORMAT)
+# 1: the bias of the set module had no dimension for members; 2: columns had no learned scale.
+FORMAT = 3
+_READABLE = (1, 2, FORMAT)
 _DESCRIPTION, _AUDIT = "model.json", "audit.json"
 _CLASSES: dict[str, type[SelfExplainingModel]] = {
     "SASANetClassifier": SASANetClassifier,
@@ -213,11 +215,19 @@ def _rebuild(saved: dict[str, Any], weights: dict[str, Any]) -> SelfExplainingMo
     cap = math.inf if saved["cap"] is None else saved["cap"]
     architecture = Architecture.from_dict(saved["architecture"])
     network = model._make_network(architecture, cap, dropout=0.0)  # no dropout outside training
-    if saved["format"] == 1 and architecture.marginal == "set":
-        weights["marginal.bias"] = weights["marginal.bias"][None]
+    _read_older(weights, saved["format"], network)
     missing, foreign = network.load_state_dict(weights, strict=False)
     shared = {name for name in missing if name.startswith("attribution.tokens.")}
     if foreign or set(missing) - (shared if architecture.shared_tokens else set()):
         raise SavedFileError(f"The weights do not fit: missing {missing}, foreign {foreign}")
     model.network_ = network.eval()
     return model
+
+
+def _read_older(weights: dict[str, Any], number: int, network: SASANet) -> None:
+    """Add to the weights of an older format what it did not have yet."""
+    if number == 1 and network.architecture.marginal == "set":
+        weights["marginal.bias"] = weights["marginal.bias"][None]
+    if number <= 2:
+        scales = {k: v for k, v in network.state_dict().items() if k.endswith("tokens.scales")}
+        weights.update({name: scale for name, scale in scales.items() if name not in weights})

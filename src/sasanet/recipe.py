@@ -1,17 +1,24 @@
-"""Constructor parameters and the number of rows in, a complete training recipe out.
+"""Constructor parameters, the number of rows and how clear the labels are in, a recipe out.
 
-Everything "auto" becomes a number here, by rules of the number of rows alone, so that 300 rows
-do not overfit and 300,000 do not underfit. ``preset="best"`` takes more members, for accuracy:
+Everything "auto" becomes a number here, so that 300 rows do not overfit and 300,000 do not
+underfit. The *clarity* c of the labels, between 0 (noise) and 1, is what the teacher foresees of
+them (:mod:`sasanet.teacher`; 0 without one): clean labels allow more steps and less holding back.
 
-========================  ========================================================================
+========================  ===================  ===================================================
+                          below 10,000 rows    from 10,000 rows
+========================  ===================  ===================================================
 batch_size                rows / 40 rounded down to a power of two, between 64 and 512
-max_epochs                600,000 / rows, between 8 and 40
+max_epochs                300 / (1 − c) steps  600,000 · (1 + c) / rows
+                          (8 to 100 epochs)    (8 to 100 epochs)
+validation_fraction       0                    0.1
+dropout                   0.3 · (1 − c)        0.1 · (1 − c)
+teacher                   half of every label; 0 for the paper's sequence modules
+members                   1; for "best" 8, of two layers of 256 units
 attribution_steps         batches of 128; 20 per row in total, between 60,000 and 250,000 rows
                           (only for Shapley modules that learn: the default has nothing to learn)
-members                   1; for "best" 8
-dropout                   0.3 below 10,000 rows, else 0.1
-validation_fraction       0.2 below 10,000 rows, else 0.1
-========================  ========================================================================
+========================  ===================  ===================================================
+
+Few rows without a teacher: a fifth of them decides when to stop, after 40 epochs at the latest.
 """
 
 from __future__ import annotations
@@ -27,6 +34,8 @@ from sasanet.training import Phase
 
 PRESETS = ("default", "best")
 _MEMBERS = 8  # of the "best" preset
+_BEST_LAYERS = (256, 256)
+_TEACHER = 0.5
 _SMALL = 10_000  # rows below which a network of this size needs more holding back
 _ATTRIBUTION_BATCH = 128  # many small steps: what limits distillation is the noise of its targets
 
@@ -35,6 +44,7 @@ _ATTRIBUTION_BATCH = 128  # many small steps: what limits distillation is the no
 class Recipe:
     """Every number of one fit."""
 
+    n_rows: int  # with those held out
     architecture: Architecture
     learning_rate: float
     weight_decay: float
@@ -44,29 +54,40 @@ class Recipe:
     patience: int
     attribution_steps: int
     validation_fraction: float
+    teacher: float
     time_limit: float
     verbose: bool
 
 
-def resolve(parameters: dict[str, Any], n_rows: int) -> Recipe:
+def resolve(parameters: dict[str, Any], n_rows: int, clarity: float = 0.0) -> Recipe:
     """Check an estimator's parameters and replace every "auto"."""
-    batch = 2 ** math.floor(math.log2(max(1.0, n_rows / 40)))
-    draws = min(max(20 * n_rows, 60_000), 250_000)
     small = n_rows < _SMALL
+    architecture = _architecture(parameters["network"], parameters["preset"])
+    teacher = _TEACHER if architecture.marginal == "set" else 0.0
+    teacher = _real(parameters, "teacher", below=1, auto=teacher)
+    blind = small and teacher > 0  # few rows are too noisy a judge: the clarity says when to stop
+    fitting = 2 ** math.floor(math.log2(max(1.0, n_rows / 40)))
+    batch = _count(parameters, "batch_size", min(max(64, fitting), 512))
+    if blind:
+        epochs = 300 / (1 - clarity) / math.ceil(n_rows / batch)
+    else:
+        epochs = 40 if small else 600_000 * (1 + clarity) / n_rows
+    held_out = 0.1 if not small else 0.0 if blind else 0.2
+    draws = min(max(20 * n_rows, 60_000), 250_000)
     return Recipe(
-        architecture=_architecture(parameters["network"], parameters["preset"]),
+        n_rows=n_rows,
+        architecture=architecture,
         learning_rate=_real(parameters, "learning_rate", above=0),
         weight_decay=_real(parameters, "weight_decay"),
-        dropout=_real(parameters, "dropout", below=1, auto=0.3 if small else 0.1),
-        batch_size=_count(parameters, "batch_size", min(max(64, batch), 512)),
-        epochs=_count(parameters, "max_epochs", min(max(8, round(600_000 / n_rows)), 40)),
+        dropout=_real(parameters, "dropout", below=1, auto=(0.3 if small else 0.1) * (1 - clarity)),
+        batch_size=batch,
+        epochs=_count(parameters, "max_epochs", min(max(8, round(epochs)), 100)),
         patience=_count(parameters, "patience"),
         attribution_steps=_count(
             parameters, "attribution_steps", math.ceil(draws / _ATTRIBUTION_BATCH), least=0
         ),
-        validation_fraction=_real(
-            parameters, "validation_fraction", below=1, auto=0.2 if small else 0.1
-        ),
+        validation_fraction=_real(parameters, "validation_fraction", below=1, auto=held_out),
+        teacher=teacher,
         time_limit=_real(parameters, "time_limit", above=0),
         verbose=bool(parameters["verbose"]),
     )
@@ -79,7 +100,7 @@ def _architecture(network: str | Architecture, preset: str) -> Architecture:
     architecture = named(network)
     if network != "set" or preset == "default":
         return architecture
-    return replace(architecture, members=_MEMBERS)
+    return replace(architecture, members=_MEMBERS, marginal_layers=_BEST_LAYERS)
 
 
 def make_phases(recipe: Recipe, n_rows: int) -> tuple[Phase, ...]:

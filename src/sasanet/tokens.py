@@ -23,6 +23,7 @@ class TableTokens(nn.Module):
     The rows of a number column are not free parameters: row k is a straight line in k plus the
     running sum of k learned steps. The function of a number is then smooth from the start, and one
     step moves every knot behind it, so 64 knots learn from all rows and not each from its own few.
+    Every column has a learned scale: one number that makes all its cells count for more or less.
 
     Shape: cells [B, N] → [B, N, width].
     """
@@ -30,6 +31,7 @@ class TableTokens(nn.Module):
     numbers: Tensor
     offsets: Tensor
     lines: Tensor
+    owners: Tensor
 
     def __init__(
         self, places: Sequence[int], is_number: Sequence[bool], width: int, scale: float
@@ -51,6 +53,9 @@ class TableTokens(nn.Module):
         self.slopes = nn.Parameter(scale * torch.randn(n_numbers, 1, width))
         self.steps = nn.Parameter(torch.zeros(n_numbers, ladder, width))
         self.levels = nn.Parameter(scale * torch.randn(sum(levels), width))
+        self.scales = nn.Parameter(torch.ones(len(places)))
+        owners = [column for column, count in enumerate(levels) for _ in range(count)]
+        self.register_buffer("owners", torch.tensor(owners, dtype=torch.long), persistent=False)
         reserved = [
             o - n_numbers * ladder for o, flag in zip(offsets, is_number, strict=True) if not flag
         ]
@@ -65,7 +70,8 @@ class TableTokens(nn.Module):
     def rows(self) -> Tensor:
         """Return the whole table, [number places + category places, width]."""
         numbers = self.lines * self.slopes + torch.cumsum(self.steps, 1)
-        return torch.cat([numbers.flatten(0, 1), self.levels])
+        numbers = numbers * self.scales[self.numbers, None, None]
+        return torch.cat([numbers.flatten(0, 1), self.levels * self.scales[self.owners, None]])
 
     def _places(self, cells: Tensor) -> tuple[Tensor, Tensor]:
         """Split cells into table row and the fraction of the way to the next: two [B, N]."""
