@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ LEVELS = (None, None, 3)
 
 
 def lesson(task="regression", share=0.5, time_limit=np.inf):
-    return Lesson(task, share, time_limit, seed=0)
+    return Lesson(task, share, time_limit, n_threads=1, seed=0)
 
 
 @pytest.fixture
@@ -153,3 +155,17 @@ def test_a_taught_model_keeps_no_tree(table):
     assert not any("Gradient" in type(value).__name__ for value in vars(model).values())
     base, values = model.base_value_[0], model.explain(cells).values
     np.testing.assert_allclose(base + values.sum(1), model.decision_function(cells), atol=1e-5)
+
+
+def test_one_class_alone_teaches_nothing(table):
+    cells, _, _, weights = table
+    same = np.zeros(600)
+    assert teach(cells, same, weights, LEVELS, lesson("binary")).labels is same
+
+
+def test_several_threads_give_the_same_labels(table, monkeypatch):
+    cells, _, labels, weights = table
+    alone = teach(cells, labels, weights, LEVELS, lesson()).labels
+    monkeypatch.setattr(teacher, "_LARGE", 100)
+    together = teach(cells, labels, weights, LEVELS, replace(lesson(), n_threads=3)).labels
+    np.testing.assert_array_equal(alone, together)

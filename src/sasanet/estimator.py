@@ -172,12 +172,13 @@ class SelfExplainingModel(BaseEstimator):
     ) -> None:
         """Train a network on cells, labels and weights, after the trees' lesson."""
         start, (cells, labels, weights) = time.monotonic(), learn
-        lesson = Lesson(self.target_.task, recipe.teacher, recipe.time_limit / 3, seed)
+        task, threads = self.target_.task, torch.get_num_threads()
+        lesson = Lesson(task, recipe.teacher, recipe.time_limit / 3, threads, seed)
         taught = teach(cells, labels, weights, self.encoder_.levels, lesson)
         recipe = resolve(self.get_params(deep=False), recipe.n_rows, taught.clarity)
         rows = _rows(cells, taught.labels, weights, device)
         config = TrainingConfig(
-            task=self.target_.task,
+            task=task,
             base=torch.tensor(self.target_.network_base, dtype=torch.float32, device=device),
             phases=make_phases(recipe, len(rows)),
             full_share=recipe.architecture.full_share,

@@ -19,16 +19,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from threadpoolctl import threadpool_limits
 
 Floats = NDArray[np.float64]
 
 _FOLDS = 5
+_LARGE = 10_000  # rows from which several folds are taught at once
 _FEWEST_ROWS = 40  # with fewer there is nothing to split by
 _FEWEST_OF_CLASS = 20  # rows: with fewer, trees cannot hold some out to see when to stop
 _BLIND_ITERATIONS = 50  # then
@@ -47,11 +50,12 @@ _TREES = {
 
 @dataclass(frozen=True)
 class Lesson:
-    """How the trees teach: their share w of every label, and how many seconds they may take."""
+    """How the trees teach: their share w of every label, their seconds and their threads."""
 
     task: str
     share: float
     time_limit: float
+    n_threads: int
     seed: int
 
 
@@ -81,34 +85,60 @@ def teach(
 
     Shape: cells [n, N] (NaN absent), labels (class index or number), weights [n].
     """
-    classes = None if lesson.task == "regression" else labels.astype(int)
+    classes = _classes(labels, lesson)
     if lesson.share == 0 or not _enough(classes, len(labels)):
         return Taught(labels)
     plain = labels
     if classes is not None and lesson.task == "multiclass":
         plain = np.eye(classes.max() + 1)[classes]
-    expected, start = np.full(plain.shape, np.nan), time.monotonic()
-    for unseen in _folds(classes, len(labels), lesson.seed):
-        if time.monotonic() - start >= lesson.time_limit:
-            break
-        trees = _make_trees(classes, levels, lesson)
-        # Equal weights are none: reading quantiles by weight takes ten times as long as the trees.
-        given = None if np.ptp(weights) == 0 else weights[~unseen]
-        trees.fit(cells[~unseen], labels[~unseen], sample_weight=given)
-        expected[unseen] = _expectation(trees, cells[unseen], plain.shape)
+    expected = _out_of_fold(cells, labels, weights, levels, lesson, plain.shape)
     marked = ~np.isnan(expected.reshape(len(labels), -1)[:, 0])
-    if not marked.any():
+    if not weights[marked].any():
         return Taught(labels)
     mixed = np.where(np.isnan(expected), plain, plain + lesson.share * (expected - plain))
-    seen = plain[marked], expected[marked], weights[marked]
-    return Taught(mixed, _clarity(*seen, squared=classes is None))
+    known = plain[marked], expected[marked], weights[marked]
+    return Taught(mixed, _clarity(*known, squared=classes is None))
+
+
+def _classes(labels: Floats, lesson: Lesson) -> NDArray[np.int_] | None:
+    return None if lesson.task == "regression" else labels.astype(int)
 
 
 def _enough(classes: NDArray[np.int_] | None, n_rows: int) -> bool:
     """Tell whether there are rows to teach from: whatever fold is left out, two classes remain."""
-    if classes is not None and np.sort(np.bincount(classes))[-2] < _FOLDS:
-        return False
-    return n_rows >= _FEWEST_ROWS
+    if classes is None:
+        return n_rows >= _FEWEST_ROWS
+    return n_rows >= _FEWEST_ROWS and (np.bincount(classes) >= _FOLDS).sum() > 1
+
+
+def _out_of_fold(
+    cells: NDArray[np.floating[Any]],
+    labels: Floats,
+    weights: Floats,
+    levels: Sequence[int | None],
+    lesson: Lesson,
+    shape: tuple[int, ...],
+) -> Floats:
+    """Return what trees fitted without a row expect of it, [n] or [n, C]; NaN for want of time."""
+    expected, deadline = np.full(shape, np.nan), time.monotonic() + lesson.time_limit
+    classes = _classes(labels, lesson)
+    # Equal weights are none: reading quantiles by weight takes ten times as long as the trees.
+    given = None if np.ptp(weights) == 0 else weights
+
+    def mark(unseen: NDArray[np.bool_]) -> None:
+        if time.monotonic() >= deadline:
+            return
+        trees, seen = _make_trees(classes, levels, lesson), ~unseen
+        # One thread for each fold: threads within a tree wait for each other, and for those of
+        # other libraries, many times longer than they work.
+        with threadpool_limits(1, "openmp"):
+            trees.fit(cells[seen], labels[seen], None if given is None else given[seen])
+            expected[unseen] = _expectation(trees, cells[unseen], shape)
+
+    # Small trees are grown by Python more than by compiled loops: side by side they only wait.
+    with ThreadPoolExecutor(lesson.n_threads if len(labels) >= _LARGE else 1) as pool:
+        list(pool.map(mark, _folds(classes, len(labels), lesson.seed)))
+    return expected
 
 
 def _clarity(labels: Floats, expected: Floats, weights: Floats, squared: bool) -> float:
