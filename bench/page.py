@@ -39,7 +39,8 @@ def _of_which_module(found: dict[str, Any]) -> str:
     return (
         '**Measured with the distilled Shapley module** (`attribution="context"`), before the '
         "formula became the default, in their times, explanation rates and self-game R²; "
-        "prediction quality does not depend on it: " + ", ".join(sorted(older)) + ". "
+        "and before the teacher in their prediction quality: " + ", ".join(sorted(older)) + ". "
+        "[accuracy.md](accuracy.md) has today's quality, "
         "[faithful.md](faithful.md) has the formula's fidelity.\n"
     )
 
