@@ -1,7 +1,7 @@
 """The scikit-learn face: what users pass in, what they get back, and what is refused."""
 
+import itertools
 import signal
-import threading
 import warnings
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from sasanet import ARCHITECTURES, Architecture, SASANetClassifier, SASANetRegressor
+from sasanet import ARCHITECTURES, Architecture, SASANetClassifier, SASANetRegressor, training
 from sasanet.errors import InterruptedFitWarning, InvalidInputError, UnknownLevelWarning
 
 QUICK = {"max_epochs": 3, "attribution_steps": 5, "random_state": 0}
@@ -273,14 +273,25 @@ def test_sasanet_d_predicts_and_refuses_to_explain():
             model.explain(X)
 
 
-def test_control_c_leaves_a_usable_model_with_a_warning():
+def test_control_c_leaves_a_usable_model_with_a_warning(monkeypatch):
     X, y = mixed_table(400)
-    model = SASANetClassifier(max_epochs=10_000, patience=10_000, random_state=0)
-    timer = threading.Timer(2.0, signal.raise_signal, [signal.SIGINT])
-    timer.start()
-    with pytest.warns(InterruptedFitWarning, match="best state so far"):
-        model.fit(X, y)
-    timer.cancel()
+    steps, value_step = itertools.count(), training.STEPS["value"]
+
+    def interrupted_step(*arguments):
+        if next(steps) == 100:
+            signal.raise_signal(signal.SIGINT)
+        return value_step(*arguments)
+
+    monkeypatch.setitem(training.STEPS, "value", interrupted_step)
+    # A process started in the background ignores Ctrl-C, and so would this test.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        model = SASANetClassifier(max_epochs=10_000, patience=10_000, random_state=0)
+        with pytest.warns(InterruptedFitWarning, match="best state so far"):
+            model.fit(X, y)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert next(steps) == 101
     assert model.score(X, y) > 0.6
     np.testing.assert_allclose(model.explain(X).prediction, model.decision_function(X))
 
