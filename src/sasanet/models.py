@@ -26,14 +26,15 @@ _PARAMETERS = """
     weight_decay : float, default=1e-2
         Decay of the feed-forward matrices.
     dropout : float or "auto", default="auto"
-        Dropout inside the marginal module; "auto" is 0.3 below 10,000 rows, else 0.1.
+        Dropout inside the marginal module; "auto" is 0.3 below 10,000 rows, else 0.1, and less the
+        clearer the labels are to the teacher.
     batch_size, max_epochs, attribution_steps : int or "auto", default="auto"
         Chosen by the number of rows; the rule is in :mod:`sasanet.recipe`.
     patience : int, default=8
         Epochs without a better validation loss before training stops; the best weights are kept.
     validation_fraction : float or "auto", default="auto"
-        Share of the rows that decide when to stop; "auto" is 0.2 below 10,000 rows, else 0.1.
-        0 trains to the end on all rows.
+        Share of the rows that decide when to stop; "auto" is 0.1 from 10,000 rows, below it 0 with
+        a teacher and 0.2 without. 0 trains to the end on all rows.
     teacher : float or "auto", default="auto"
         How much of every label is what boosted trees, fitted without its row, expect: from 0 (off)
         to below 1. "auto" is 0.5 for set networks and 0 for the paper's sequence module.
