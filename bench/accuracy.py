@@ -53,7 +53,7 @@ def measure(name: str, system: str) -> dict[str, Any]:
         start = time.perf_counter()
         model = SYSTEMS[system].fit(task, done["tuning"]["chosen"])
         seconds = time.perf_counter() - start
-        found = _scores(model, split.X_test, split.y_test) | {"fit_seconds": seconds}
+        found = scores(model, split.X_test, split.y_test) | {"fit_seconds": seconds}
         done["splits"].append(found)
         file.parent.mkdir(exist_ok=True)
         file.write_text(json.dumps(done))
@@ -85,17 +85,18 @@ def _divide(task: Task, seed: int) -> tuple[Task, pd.DataFrame, pd.Series]:
 
 
 def _quality(system: str, choice: Settings, task: Task, X: pd.DataFrame, y: pd.Series) -> float:
-    scores = _scores(SYSTEMS[system].fit(task, choice), X, y)
-    return scores["r2" if task.regression else "auc"]
+    found = scores(SYSTEMS[system].fit(task, choice), X, y)
+    return found["r2" if task.regression else "auc"]
 
 
-def _scores(model: Any, X: pd.DataFrame, y: pd.Series) -> Numbers:
+def scores(model: Any, X: pd.DataFrame, y: pd.Series) -> Numbers:
     """Return R² of a regressor; AUC and log loss of a classifier, AP and RMSE of two classes."""
     if not hasattr(model, "predict_proba"):
         return {"r2": float(r2_score(y, model.predict(X)))}
     shares: NDArray[np.float64] = np.asarray(model.predict_proba(X), dtype=np.float64)
+    shares = np.clip(shares, 1e-7, 1)  # one certain error must not make the loss infinite
     shares = shares / shares.sum(1, keepdims=True)
-    loss = float(log_loss(y, np.clip(shares, 1e-7, 1), labels=list(model.classes_)))
+    loss = float(log_loss(y, shares, labels=list(model.classes_)))
     if shares.shape[1] > 2:
         return {"auc": float(roc_auc_score(y, shares, multi_class="ovr")), "log_loss": loss}
     positive = (np.asarray(y) == model.classes_[1]).astype(float)
