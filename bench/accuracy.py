@@ -62,11 +62,11 @@ def measure(name: str, system: str) -> dict[str, Any]:
 
 
 def _tune(task: Task, system: str) -> dict[str, Any]:
-    """Judge every setting on held-out rows: once, or three times where rows are few."""
+    """Judge every setting on held-out rows: once, or three times where (rare) rows are few."""
     settings = SYSTEMS[system].search
     if len(settings) == 1:
         return {"chosen": settings[0], "tried": []}
-    parts = [_divide(task, seed) for seed in range(3 if len(task.X) < SMALL else 1)]
+    parts = [_divide(task, seed) for seed in range(3 if task.rare or len(task.X) < SMALL else 1)]
     tried: list[dict[str, Any]] = []
     for choice in settings:
         start = time.perf_counter()

@@ -50,6 +50,11 @@ class Task:
         return learn, judge
 
     @property
+    def rare(self) -> bool:
+        """Whether one class has less than a hundredth of the rows."""
+        return not self.regression and self.y.value_counts(normalize=True).min() < 0.01
+
+    @property
     def held_out(self) -> NDArray[np.bool_]:
         """Which rows decide when to stop."""
         return np.isin(np.arange(len(self.X)), self.divided()[1])
@@ -83,7 +88,9 @@ def _sasanet(preset: str) -> Callable[[Task, Settings], Any]:
 
 def _lightgbm(task: Task, settings: Settings) -> Any:
     kind, held = (LGBMRegressor if task.regression else LGBMClassifier), task.held_out
-    fixed = {"n_estimators": 3_000, "subsample": 0.8, "subsample_freq": 1, "n_jobs": 2}
+    fixed: Settings = {"n_estimators": 3_000, "subsample": 0.8, "subsample_freq": 1, "n_jobs": 2}
+    if task.rare:  # with so few of one class its leaves run wild without restraint
+        fixed["reg_lambda"] = 10
     model = kind(**fixed, **settings, random_state=task.seed, verbose=-1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the name of the validation argument differs by version
@@ -113,6 +120,7 @@ class _XGBoost(BaseEstimator):
             tree_method="hist",
             enable_categorical=True,
             early_stopping_rounds=100,
+            reg_lambda=10 if task.rare else 1,
             n_jobs=2,
             random_state=self.seed,
             **self.settings,

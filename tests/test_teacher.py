@@ -169,3 +169,29 @@ def test_several_threads_give_the_same_labels(table, monkeypatch):
     monkeypatch.setattr(teacher, "_LARGE", 100)
     together = teach(cells, labels, weights, LEVELS, replace(lesson(), n_threads=3)).labels
     np.testing.assert_array_equal(alone, together)
+
+
+def test_trees_that_foresee_nothing_teach_nothing(table):
+    cells, _, labels, weights = table
+    noise = np.random.RandomState(1).randn(len(labels))
+    found = teach(cells, noise, weights, LEVELS, lesson())
+    assert found.clarity == 0
+    assert np.array_equal(found.labels, noise)
+
+
+@pytest.fixture
+def rare():
+    """Return 20,000 rows of which 49 are of the second class, and foreseeable."""
+    random = np.random.RandomState(0)
+    cells = random.randn(20_000, 8).astype(np.float32)
+    labels = (cells[:, 0] + cells[:, 1] + 0.5 * random.randn(20_000) > 4.2).astype(float)
+    return cells, labels, np.ones(20_000), (None,) * 8, lesson("binary")
+
+
+def test_a_rare_class_does_not_make_the_trees_run_wild(rare):
+    assert teach(*rare).clarity > 0.5
+
+
+def test_trees_without_restraint_run_wild_and_do_not_teach(rare, monkeypatch):
+    monkeypatch.setitem(teacher._TREES, "l2_regularization", 0)
+    assert teach(*rare).clarity == 0

@@ -42,6 +42,7 @@ _TREES = {
     "learning_rate": 0.08,
     "max_iter": 1000,
     "max_features": 0.5,
+    "l2_regularization": 10,  # without, trees run wild where one class is rare (credit card fraud)
     "early_stopping": True,
     "validation_fraction": 0.1,
     "n_iter_no_change": 30,
@@ -81,27 +82,24 @@ def teach(
     """Return labels mixed with what the trees expect.
 
     ``levels`` holds the number of levels of every category column, ``None`` for a number. Rows that
-    no tree could mark in time keep their label.
+    no tree could mark in time keep their label; all do where the trees foresee nothing.
 
     Shape: cells [n, N] (NaN absent), labels (class index or number), weights [n].
     """
-    classes = _classes(labels, lesson)
+    classes = None if lesson.task == "regression" else labels.astype(int)
     if lesson.share == 0 or not _enough(classes, len(labels)):
         return Taught(labels)
     plain = labels
     if classes is not None and lesson.task == "multiclass":
         plain = np.eye(classes.max() + 1)[classes]
-    expected = _out_of_fold(cells, labels, weights, levels, lesson, plain.shape)
+    expected = _out_of_fold(cells, labels, classes, weights, levels, lesson, plain.shape)
     marked = ~np.isnan(expected.reshape(len(labels), -1)[:, 0])
     if not weights[marked].any():
         return Taught(labels)
     mixed = np.where(np.isnan(expected), plain, plain + lesson.share * (expected - plain))
     known = plain[marked], expected[marked], weights[marked]
-    return Taught(mixed, _clarity(*known, squared=classes is None))
-
-
-def _classes(labels: Floats, lesson: Lesson) -> NDArray[np.int_] | None:
-    return None if lesson.task == "regression" else labels.astype(int)
+    clarity = _clarity(*known, squared=classes is None)
+    return Taught(mixed, clarity) if clarity > 0 else Taught(labels)
 
 
 def _enough(classes: NDArray[np.int_] | None, n_rows: int) -> bool:
@@ -114,6 +112,7 @@ def _enough(classes: NDArray[np.int_] | None, n_rows: int) -> bool:
 def _out_of_fold(
     cells: NDArray[np.floating[Any]],
     labels: Floats,
+    classes: NDArray[np.int_] | None,
     weights: Floats,
     levels: Sequence[int | None],
     lesson: Lesson,
@@ -121,7 +120,6 @@ def _out_of_fold(
 ) -> Floats:
     """Return what trees fitted without a row expect of it, [n] or [n, C]; NaN for want of time."""
     expected, deadline = np.full(shape, np.nan), time.monotonic() + lesson.time_limit
-    classes = _classes(labels, lesson)
     # Equal weights are none: reading quantiles by weight takes ten times as long as the trees.
     given = None if np.ptp(weights) == 0 else weights
 
