@@ -113,9 +113,8 @@ def _effort(found: Found) -> str:
     ]
     return (
         "\n## R² by effort of the formula\n\n128 test rows, 1,000 orders; in brackets µs a row. "
-        "The default pins one cell and follows 16 in tables of more than 24 features, or pins two "
-        "and follows 4 where two cells rule a row; tables with fewer features pin more. The "
-        "second look at steep rows comes on top, whatever the effort.\n\n"
+        "The default pins two cells (three with at most 12 features) and follows 16. The second "
+        "look at steep rows comes on top, whatever the effort.\n\n"
         + table(["table", *efforts], rows)
     )
 

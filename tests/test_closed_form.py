@@ -212,10 +212,10 @@ def test_a_second_look_at_steep_profiles_is_closer(steep, monkeypatch):
 
 
 def test_a_row_alone_is_explained_as_among_others():
-    """Rows choose their effort one by one: some are ruled by two cells, others are not."""
+    """Rows are treated by how many cells they have: some are enumerated, others are not."""
     table = make_gaussian_probit(600, n_features=30, correlation=0.3, random_state=0)
     X = table.X.copy()
-    X.iloc[:20, 2:] = X.iloc[:20, 2:].mask(np.random.RandomState(0).random_sample((20, 28)) < 0.6)
+    X.iloc[:20, 2:] = X.iloc[:20, 2:].mask(np.random.RandomState(0).random_sample((20, 28)) < 0.8)
     model = SASANetClassifier(random_state=0, max_epochs=2).fit(X, table.y)
     together = model.explain(X[:40]).values
     alone = np.concatenate([model.explain(X[i : i + 1]).values for i in range(40)])

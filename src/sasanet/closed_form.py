@@ -41,7 +41,6 @@ from sasanet.marginal import SetFunction
 # nearly a formula, closer to the truth than what could be distilled (docs/decisions.md).
 
 _ENUMERATED = 9  # present features: 512 coalitions cost about as much as the formula
-_RULED = 0.4  # share of Σ|ψ|² that two cells must have to rule a row
 _TINY = 1e-12
 _INSIDE = 0.5 - math.sqrt(1 / 20)  # Lobatto's points: 0, this, 1 − this, 1; exact to degree 5
 _WEIGHTS = (1 / 12, 5 / 12, 5 / 12, 1 / 12)
@@ -75,10 +74,9 @@ class ClosedFormAttribution(nn.Module):
         few, lengths = present.sum(1) <= _ENUMERATED, vectors.norm(dim=2)
         for rows in _chunks(few, 2**_ENUMERATED):
             inside[rows], attributions[rows] = _compressed(function, present[rows], vectors[rows])
-        for effort, wanted in _efforts(lengths, ~few):
-            for rows in _chunks(wanted, 2 ** (effort.pinned + 1) * effort.followed):
-                points = (_INSIDE, 1 - _INSIDE)
-                inside[rows] = expected_growth(function, vectors[rows], points, effort)
+        effort, points = _effort(present.shape[1]), (_INSIDE, 1 - _INSIDE)
+        for rows in _chunks(~few, 2 ** (effort.pinned + 1) * effort.followed):
+            inside[rows] = expected_growth(function, vectors[rows], points, effort)
         four = torch.cat([ends[:, :, :1], inside, ends[:, :, 1:]], 2)
         integral = torch.einsum("bnqk,q->bnk", four, four.new_tensor(_WEIGHTS))
         for rows in _chunks(_doubted(integral, value) & ~few, present.shape[1] ** 2):
@@ -212,20 +210,9 @@ class Effort(NamedTuple):
     followed: int
 
 
-def _efforts(lengths: Tensor, wanted: Tensor) -> list[tuple[Effort, Tensor]]:
-    """Return which rows get which effort; each row decides for itself, whatever its neighbours.
-
-    The cost is 2^pinned · followed. Wide rows ruled by two cells pin both of them, and follow fewer
-    of the small rest, at a lower cost.
-
-    Shape: lengths of the cell vectors [B, N], wanted [B] → masks [B].
-    """
-    n_features = lengths.shape[1]
-    if n_features <= 24:
-        return [(Effort(3 if n_features <= 12 else 2, 16), wanted)]
-    squares = lengths.square()
-    ruled = squares.topk(2, dim=1).values.sum(1) > _RULED * squares.sum(1)
-    return [(Effort(2, 4), wanted & ruled), (Effort(1, 16), wanted & ~ruled)]
+def _effort(n_features: int) -> Effort:
+    """Return how a table's rows are treated; the cost is 2^pinned · followed."""
+    return Effort(3 if n_features <= 12 else 2, 16)
 
 
 def expected_growth(
