@@ -8,9 +8,8 @@ from statistics import mean
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
-from bench.page import spread, table
+from bench.page import paired_interval, spread, table
 
 PAGE = Path(__file__).parent.parent / "docs" / "accuracy.md"
 TITLES = {"auc": "AUC", "r2": "R²"}
@@ -86,12 +85,10 @@ def _difference(runs: dict[str, Any], system: str) -> str:
     key = runs[system]["metric"]
     pairs = zip(runs[system]["splits"], runs["lightgbm"]["splits"], strict=False)
     gaps = np.array([ours[key] - theirs[key] for ours, theirs in pairs])
-    n = len(gaps)
-    if n < 2:
-        return f"{gaps.mean():+.4f}"
-    error = np.sqrt((1 / n + runs[system]["test_share"]) * gaps.var(ddof=1))
-    half = stats.t.ppf(0.975, n - 1) * error
-    return f"{gaps.mean():+.4f} [{gaps.mean() - half:+.4f}, {gaps.mean() + half:+.4f}]"
+    centre, half = paired_interval(gaps, runs[system]["test_share"])
+    if np.isnan(half):
+        return f"{centre:+.4f}"
+    return f"{centre:+.4f} [{centre - half:+.4f}, {centre + half:+.4f}]"
 
 
 def _others(found: Found) -> str:

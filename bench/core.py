@@ -8,125 +8,60 @@ from __future__ import annotations
 
 import json
 import time
-import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from lightgbm import LGBMClassifier, LGBMRegressor, early_stopping
-from sklearn.metrics import average_precision_score, r2_score, roc_auc_score
 
 from bench import data, runner
+from bench.measure import scores
 from bench.page import write_page
+from bench.rivals import SYSTEMS, Task
 from sasanet import ARCHITECTURES, Architecture, SASANetClassifier, SASANetRegressor
 from sasanet.estimator import SelfExplainingModel
 
-RESULTS = runner.RESULTS / "core"
 SEEDS = (0, 1, 2)
-
-# The search budget of "tuned LightGBM": twelve settings, judged by average precision on a tenth of
-# the training rows, each stopped early on the same tenth.
-SEARCH = [
-    {"learning_rate": rate, "num_leaves": leaves, "min_child_samples": least, "cat_smooth": smooth}
-    for rate in (0.03, 0.06)
-    for leaves, least in ((15, 50), (31, 50), (63, 100))
-    for smooth in (10, 40)
-]
-FIXED = {"n_estimators": 3000, "subsample": 0.8, "subsample_freq": 1, "colsample_bytree": 0.5}
-
-
-def _lightgbm(settings: dict[str, Any], split: data.Split) -> tuple[LGBMClassifier, float, float]:
-    """Return a tuned LightGBM, its validation AP, and its fit time."""
-    held = np.random.RandomState(0).permutation(len(split.X_train)) < len(split.X_train) // 10
-    X, y = split.X_train, split.y_train
-    model = LGBMClassifier(**FIXED, **settings, n_jobs=2, verbose=-1, random_state=0)
-    start = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the name of the validation argument differs by version
-        model.fit(
-            X[~held],
-            y[~held],
-            eval_set=[(X[held], y[held])],
-            eval_metric="average_precision",
-            callbacks=[early_stopping(100, verbose=False)],
-        )
-    seconds = time.perf_counter() - start
-    return model, average_precision_score(y[held], model.predict_proba(X[held])[:, 1]), seconds
-
-
-def census_tuning() -> dict[str, Any]:
-    """Choose LightGBM's settings for census income on a validation part."""
-    split = data.census()
-    tried: list[dict[str, Any]] = []
-    for settings in SEARCH:
-        _, quality, seconds = _lightgbm(settings, split)
-        tried.append({"settings": settings, "validation_ap": quality, "fit_seconds": seconds})
-    return {"chosen": max(tried, key=lambda t: t["validation_ap"])["settings"], "tried": tried}
 
 
 def census(seed: int) -> dict[str, Any]:
-    """Fit both models in one run; compare quality, fit time and explanation speed."""
+    """Fit ours and the tuned LightGBM of ``bench.accuracy`` in one run; compare time and speed."""
     split = data.census()
-    settings = json.loads((RESULTS / "census-tuning.json").read_text())["chosen"]
-    lightgbm, _, lightgbm_seconds = _lightgbm(settings, split)
-    start = time.perf_counter()
-    model = SASANetClassifier(random_state=seed).fit(split.X_train, split.y_train)
-    seconds = time.perf_counter() - start
-    result: dict[str, Any] = {
-        "attribution": model.network_.architecture.attribution,
-        "fit_seconds": seconds,
-        "lightgbm_fit_seconds": lightgbm_seconds,
-        "fit_ratio": seconds / lightgbm_seconds,
-        "trees": lightgbm.best_iteration_,
-    }
-    for prefix, found in (("", model), ("lightgbm_", lightgbm)):
-        score = found.predict_proba(split.X_test)[:, 1]
-        result[f"{prefix}ap"] = average_precision_score(split.y_test, score)
-        result[f"{prefix}auc"] = roc_auc_score(split.y_test, score)
+    tuning = json.loads((runner.RESULTS / "accuracy" / "census-lightgbm.json").read_text())
+    task = Task(split.X_train, split.y_train, regression=False, seed=seed)
+    fits: dict[str, tuple[Any, float]] = {}
+    for name, settings in (("lightgbm", tuning["tuning"]["chosen"]), ("sasanet", {})):
+        start = time.perf_counter()
+        fits[name] = SYSTEMS[name].fit(task, settings), time.perf_counter() - start
+    (model, seconds), (lightgbm, lightgbm_seconds) = fits["sasanet"], fits["lightgbm"]
     ours = _rows_per_second(model.explain, split.X_test[:20_000])
     theirs = _rows_per_second(
         lambda X: lightgbm.predict(X, pred_contrib=True), split.X_test[:2_000]
     )
-    result |= {
+    return {
+        "fit_seconds": seconds,
+        "lightgbm_fit_seconds": lightgbm_seconds,
+        "fit_ratio": seconds / lightgbm_seconds,
+        "trees": lightgbm.best_iteration_,
+        "lightgbm_settings": tuning["tuning"]["chosen"],
         "explain_rate": ours,
         "lightgbm_explain_rate": theirs,
         "explain_ratio": ours / theirs,
+        "audit": model.audit(split.X_test, n_rows=256, n_orders=1000).to_dict(),
     }
-    result["audit"] = model.audit(split.X_test, n_rows=256, n_orders=1000).to_dict()
-    if seed == 0:
-        result["additivity"] = _additivity(model, split)
-        result["invariance"] = _invariance(model, split.X_test[:2_000])
-    return result
 
 
-def default(name: str) -> dict[str, Any]:
-    """Compare both models with default settings on five splits of one table."""
-    regression = data.is_regression(name)
-    ours, theirs, audits, additivity = [], [], [], {}
-    seconds = []
-    for seed, split in enumerate(data.splits(name)):
-        kind = SASANetRegressor if regression else SASANetClassifier
-        start = time.perf_counter()
-        model = kind(random_state=seed).fit(split.X_train, split.y_train)
-        seconds.append(time.perf_counter() - start)
-        rival = (LGBMRegressor if regression else LGBMClassifier)(
-            n_jobs=2, verbose=-1, random_state=seed
-        )
-        rival.fit(split.X_train, split.y_train)
-        ours.append(_score(model, split))
-        theirs.append(_score(rival, split))
-        audits.append(model.audit(split.X_test, n_rows=64, n_orders=1000)["self-game R²"].value)
-        if seed == 0:
-            additivity = _additivity(model, split)
+def promises(name: str) -> dict[str, Any]:
+    """Measure what must hold of one table's default model: sums, and what may not change them."""
+    split = next(data.splits(name))
+    kind = SASANetRegressor if data.is_regression(name) else SASANetClassifier
+    model = kind(random_state=0).fit(split.X_train, split.y_train)
+    rows = min(len(split.X_test), 64)
     return {
-        "metric": "R²" if regression else "AUC",
-        "ours": ours,
-        "lightgbm": theirs,
-        "fit_seconds": seconds,
-        "self_game_r2": audits,
-        "attribution": model.network_.architecture.attribution,
-        "additivity": additivity,
+        "additivity": _additivity(model, split),
+        "invariance": _invariance(model, split.X_test[:2_000]),
+        "self_game_r2": model.audit(split.X_test, n_rows=rows, n_orders=1000)["self-game R²"].value,
     }
 
 
@@ -142,11 +77,11 @@ def modules(name: str) -> dict[str, Any]:
     model = SASANetClassifier(
         architecture, random_state=0, max_epochs=100, attribution_steps=10**6, time_limit=45
     ).fit(split.X_train, split.y_train)
-    score = model.predict_proba(split.X_test)[:, 1]
     report = model.audit(split.X_test, n_rows=64, n_orders=400)
+    found = scores(model, split.X_test, split.y_test)
     return {
-        "ap": average_precision_score(split.y_test, score),
-        "auc": roc_auc_score(split.y_test, score),
+        "ap": found["ap"],
+        "auc": found["auc"],
         "self_game_r2": report["self-game R²"].value,
         "order_gap": report["order gap"].value,
         "explain_rate": _rows_per_second(model.explain, split.X_test[:5_000]),
@@ -161,13 +96,7 @@ def explain_million() -> dict[str, Any]:
     rows = pd.concat([split.X_test] * 11, ignore_index=True)[:1_000_000]
     before = runner.peak_gib()
     rate = _rows_per_second(model.explain, rows)
-    kind = model.network_.architecture.attribution
-    return {
-        "rows": len(rows),
-        "explain_rate": rate,
-        "peak_gib_before": before,
-        "attribution": kind,
-    }
+    return {"rows": len(rows), "explain_rate": rate, "peak_gib_before": before}
 
 
 def scaling(n_features: int) -> dict[str, Any]:
@@ -186,19 +115,9 @@ def scaling(n_features: int) -> dict[str, Any]:
         times[record["phase"]] = (record["seconds"], record["steps"])
     value = times["value"]
     return {
-        "attribution": model.network_.architecture.attribution,
         "value_us_per_row": 1e6 * value[0] / (value[1] * 256),
         "explain_us_per_row": 1e6 / _rows_per_second(model.explain, X),
     }
-
-
-def _score(model: Any, split: data.Split) -> float:
-    if not hasattr(model, "predict_proba"):
-        return r2_score(split.y_test, model.predict(split.X_test))
-    shares = model.predict_proba(split.X_test)
-    if shares.shape[1] > 2:
-        return roc_auc_score(split.y_test, shares, multi_class="ovr")
-    return roc_auc_score(split.y_test, shares[:, 1])
 
 
 def _rows_per_second(function: Callable[[Any], Any], X: pd.DataFrame) -> float:
@@ -237,20 +156,19 @@ def _invariance(model: SelfExplainingModel, X: pd.DataFrame) -> dict[str, float]
 
 
 JOBS: dict[str, runner.Job] = {
-    "census-tuning": census_tuning,
-    **{f"census-{seed}": lambda seed=seed: census(seed) for seed in SEEDS},  # type: ignore[misc]
+    **{f"census-{seed}": partial(census, seed) for seed in SEEDS},
     **{
-        f"default-{name.replace(' ', '-')}": lambda name=name: default(name)  # type: ignore[misc]
-        for name in data.NAMES
+        f"promises-{name.replace(' ', '-')}": partial(promises, name)
+        for name in ("census", *data.NAMES)
     },
     "explain-million": explain_million,
-    **{f"scaling-{n}": lambda n=n: scaling(n) for n in (10, 40, 160, 640)},  # type: ignore[misc]
+    **{f"scaling-{n}": partial(scaling, n) for n in (10, 40, 160, 640)},
     **{
-        f"module-{name}": lambda name=name: modules(name)  # type: ignore[misc]
+        f"module-{name}": partial(modules, name)
         for name in ("closed_form", "context", "attention", "sequence")
     },
 }
 
 
 if __name__ == "__main__":
-    runner.main("core", JOBS, write_page)
+    runner.main("bench.core", runner.RESULTS / "core", JOBS, write_page)

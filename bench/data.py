@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from sklearn.model_selection import KFold, RepeatedStratifiedKFold, ShuffleSplit
 
@@ -109,3 +110,23 @@ def _same_levels(X_train: pd.DataFrame, test: tuple[pd.DataFrame, Any]) -> Any:
     """Give the test part the training part's categories, as LightGBM needs them."""
     kinds = {c: X_train[c].dtype for c in X_train if X_train[c].dtype == "category"}
     return test[0].astype(kinds), test[1]
+
+
+def shifted(X: pd.DataFrame, X_train: pd.DataFrame) -> pd.DataFrame:
+    """Add one normal bias per number column, in its standard deviations; turn levels on.
+
+    The paper adds "a large random bias to each dimension, same scale as the normalised input". A
+    category has no scale: its levels are replaced by others, one fixed permutation per column.
+    """
+    random = np.random.RandomState(0)
+    moved: dict[Any, Any] = {}
+    for column in X:
+        bias = random.randn()
+        if pd.api.types.is_numeric_dtype(X[column]):
+            moved[column] = X[column] + bias * X_train[column].std()
+        else:
+            levels = X[column].cat.categories
+            turned = levels[random.permutation(len(levels))]
+            codes = X[column].cat.codes.to_numpy()
+            moved[column] = pd.Categorical.from_codes(codes, turned)
+    return pd.DataFrame(moved, index=X.index)

@@ -83,31 +83,11 @@ def self_game(name: str) -> dict[str, Any]:
 def shifted(name: str) -> dict[str, Any]:
     """Audit the same model on test rows moved away from what it was trained on."""
     model, split = _model(name)
-    X = _shift(split.X_test, split.X_train)
+    X = data.shifted(split.X_test, split.X_train)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         report = model.audit(X, n_rows=ROWS, n_orders=SHIFT_ORDERS)
     return {"findings": _numbers(report), "orders": SHIFT_ORDERS, "rows": ROWS}
-
-
-def _shift(X: pd.DataFrame, X_train: pd.DataFrame) -> pd.DataFrame:
-    """Add one normal bias per number column, in its standard deviations; turn levels on.
-
-    The paper adds "a large random bias to each dimension, same scale as the normalised input". A
-    category has no scale: its levels are replaced by others, one fixed permutation per column.
-    """
-    random = np.random.RandomState(0)
-    moved: dict[Any, Any] = {}
-    for column in X:
-        bias = random.randn()
-        if pd.api.types.is_numeric_dtype(X[column]):
-            moved[column] = X[column] + bias * X_train[column].std()
-        else:
-            levels = X[column].cat.categories
-            turned = levels[random.permutation(len(levels))]
-            codes = X[column].cat.codes.to_numpy()
-            moved[column] = pd.Categorical.from_codes(codes, turned)
-    return pd.DataFrame(moved, index=X.index)
 
 
 def effort(name: str) -> dict[str, Any]:
@@ -363,4 +343,4 @@ JOBS: dict[str, runner.Job] = {
 }
 
 if __name__ == "__main__":
-    runner.main("faithful", JOBS, write_page)
+    runner.main("bench.faithful", runner.RESULTS / "faithful", JOBS, write_page)

@@ -17,7 +17,7 @@ import pandas as pd
 from lightgbm import LGBMClassifier, LGBMRegressor, early_stopping
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier, MLPRegressor
@@ -66,9 +66,11 @@ class System:
 
     fit: Callable[[Task, Settings], Any]
     search: tuple[Settings, ...] = ({},)
+    classes_only: bool = False
 
 
-def _grid(**choices: tuple[Any, ...]) -> tuple[Settings, ...]:
+def grid(**choices: tuple[Any, ...]) -> tuple[Settings, ...]:
+    """Return every combination of the choices."""
     return tuple(dict(zip(choices, found, strict=True)) for found in product(*choices.values()))
 
 
@@ -155,19 +157,23 @@ def _mlp(task: Task, settings: Settings) -> Any:
     network = kind(
         early_stopping=True, max_iter=200, batch_size=256, random_state=task.seed, **settings
     )
+    model = make_pipeline(one_hot(), StandardScaler(), network)
+    if not task.regression:
+        return model.fit(task.X, task.y)
+    return _Standardised(model).fit(task.X, task.y)
+
+
+def one_hot() -> ColumnTransformer:
+    """Return a reader for models that want numbers: levels one by one, numbers made normal."""
     numbers = make_pipeline(
         SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True),
         QuantileTransformer(output_distribution="normal", random_state=0),
     )
     levels = OneHotEncoder(handle_unknown="ignore", min_frequency=5, sparse_output=False)
-    reader = make_column_transformer(
+    return make_column_transformer(
         (levels, make_column_selector(dtype_include=["category", bool, object])),
         (numbers, make_column_selector(dtype_include="number")),
     )
-    model = make_pipeline(reader, StandardScaler(), network)
-    if not task.regression:
-        return model.fit(task.X, task.y)
-    return _Standardised(model).fit(task.X, task.y)
 
 
 class _Standardised(BaseEstimator):
@@ -194,16 +200,16 @@ SYSTEMS: dict[str, System] = {
     "sasanet best": System(_sasanet("best")),
     "lightgbm": System(
         _lightgbm,
-        _grid(learning_rate=(0.03, 0.1), num_leaves=(15, 31, 63), colsample_bytree=(0.5, 1.0)),
+        grid(learning_rate=(0.03, 0.1), num_leaves=(15, 31, 63), colsample_bytree=(0.5, 1.0)),
     ),
     "xgboost": System(
         _xgboost,
-        _grid(learning_rate=(0.03, 0.1), max_depth=(4, 6, 9), colsample_bytree=(0.5, 1.0)),
+        grid(learning_rate=(0.03, 0.1), max_depth=(4, 6, 9), colsample_bytree=(0.5, 1.0)),
     ),
-    "ebm": System(_ebm, _grid(interactions=(0, 20), max_leaves=(2, 3))),
+    "ebm": System(_ebm, grid(interactions=(0, 20), max_leaves=(2, 3))),
     "mlp": System(
         _mlp,
-        _grid(hidden_layer_sizes=((256, 128), (128,)), learning_rate_init=(3e-4, 2e-3)),
+        grid(hidden_layer_sizes=((256, 128), (128,)), learning_rate_init=(3e-4, 2e-3)),
     ),
-    "tabm": System(_tabm, _grid(learning_rate=(2e-3, 7e-4), dropout=(0.1, 0.3))),
+    "tabm": System(_tabm, grid(learning_rate=(2e-3, 7e-4), dropout=(0.1, 0.3))),
 }

@@ -32,15 +32,16 @@ def _run(job: Job, file: Path) -> None:
     file.write_text(json.dumps(result, indent=1, default=float) + "\n")
 
 
-def main(module: str, jobs: dict[str, Job], write_page: Callable[[Path], None]) -> None:
+def main(
+    module: str, folder: Path, jobs: dict[str, Job], write_page: Callable[[Path], None]
+) -> None:
     """Run the job named on the command line, or all that are missing, then write the page."""
-    folder = RESULTS / module
     if len(sys.argv) > 1:
         _run(jobs[sys.argv[1]], folder / f"{sys.argv[1]}.json")
         return
     for name in jobs:
         if not (folder / f"{name}.json").exists():
             print(f"{name} …", flush=True)
-            subprocess.run([sys.executable, "-m", f"bench.{module}", name], check=True)
+            subprocess.run([sys.executable, "-m", module, name], check=True)
             write_page(folder)
     write_page(folder)

@@ -1,0 +1,117 @@
+"""The paper's pictures: overall and single-row attributions, SASANet beside KernelSHAP."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from bench.runner import Job
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+
+from paper import data
+from paper.explainers import fitted
+from paper.settings import FOLDER, is_quick, read_settings
+from sasanet import SASANetClassifier
+from sasanet.explanation import Explanation
+from sasanet.posthoc import kernel_shap, marginal_game
+
+NAMES = ("SASANet", "KernelSHAP")
+
+
+def picture_folder() -> Path:
+    """Return where pictures go: the docs, or beside the quick results."""
+    return FOLDER / "quick" if is_quick() else FOLDER.parent / "docs" / "figures"
+
+
+def draw(name: str) -> dict[str, Any]:
+    """Draw both pictures of one data set; return the figures of the single row."""
+    mpl.use("Agg")
+    settings = read_settings("figures")
+    split = data.one_split(name, 0, settings["rows"])
+    model = fitted(name, 0, split, settings["time_limit"])
+    X, y, _ = data.judged_rows(split, settings["explained"], 0)
+    few = X[: settings["kernel_rows"]]
+    background = split.X_train.sample(settings["background"], random_state=0)
+    game = marginal_game(model.decision_function, few, background)
+    found = (model.explain(X), kernel_shap(game, few, settings["kernel_samples"]))
+    row = _clear_case(model, few, y)
+    picture_folder().mkdir(parents=True, exist_ok=True)
+    _save(f"{name}-overall", found, partial(_overall, shown=settings["shown"]))
+    _save(f"{name}-row", found, partial(_row, row=row, shown=settings["shown"]))
+    sizes = [np.abs(one.values[row]) for one in found]
+    return {
+        "data": name,
+        "prediction": float(found[0].prediction[row]),
+        "largest": {which: float(size.max()) for which, size in zip(NAMES, sizes, strict=True)},
+        "sum_of_sizes": {which: float(s.sum()) for which, s in zip(NAMES, sizes, strict=True)},
+    }
+
+
+def _clear_case(model: SASANetClassifier, X: Any, y: Any) -> int:
+    """Return the positive row the model is surest of."""
+    raw = np.asarray(model.decision_function(X))
+    return int(np.where(np.asarray(y[: len(X)]) == 1, raw, -np.inf).argmax())
+
+
+def _save(name: str, found: tuple[Explanation, ...], paint: Any) -> None:
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
+    for ax, label, one in zip(axes, NAMES, found, strict=True):
+        paint(ax, one)
+        ax.set_title(label)
+        ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
+        ax.set_xlabel("attribution, log-odds")
+        ax.spines[["top", "right", "left"]].set_visible(False)
+    figure.savefig(picture_folder() / f"{name}.png", dpi=90)
+    plt.close(figure)
+
+
+def _top(values: Any, shown: int) -> Any:
+    """Return the features with the largest mean |φ|, the largest last: matplotlib counts up."""
+    return np.argsort(np.abs(np.atleast_2d(values)).mean(0))[::-1][:shown][::-1]
+
+
+def _overall(ax: Axes, one: Explanation, shown: int) -> None:
+    """Draw one dot per row and feature, dark for high numbers and rare levels."""
+    top = _top(one.values, shown)
+    spread = np.random.RandomState(0).uniform(-0.3, 0.3, len(one.values))
+    for height, j in enumerate(top):
+        colours = _ranks(one, j)
+        dots = one.values[:, j], height + spread
+        ax.scatter(*dots, c=colours, cmap="viridis_r", s=5, linewidths=0, rasterized=True)
+    ax.set_yticks(range(len(top)), [_short(one.feature_names[j]) for j in top])
+
+
+def _ranks(one: Explanation, j: int) -> Any:
+    """Return each cell's place among its column's, from 0 to 1; missing cells in the middle."""
+    column = one.data.iloc[:, j]
+    if column.dtype.kind not in "iufb":
+        column = column.astype(str).map(-column.astype(str).value_counts())
+    return column.rank(pct=True).fillna(0.5).to_numpy(dtype=float)
+
+
+def _row(ax: Axes, one: Explanation, row: int, shown: int) -> None:
+    """Draw the largest attributions of one row as bars, with the cells they belong to."""
+    values = one.values[row]
+    top = _top(values, shown)
+    colours = ["#3b6ea5" if values[j] > 0 else "#c0504d" for j in top]
+    ax.barh(range(len(top)), values[top], color=colours)
+    cells = one.data.iloc[row]
+    labels = [f"{_short(one.feature_names[j])} = {_short(_cell(cells.iloc[j]))}" for j in top]
+    ax.set_yticks(range(len(top)), labels)
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value).strip()
+
+
+def _short(text: str, most: int = 26) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def jobs() -> dict[str, Job]:
+    """Return one job for each data set."""
+    return {f"figures-{name}": partial(draw, name) for name in read_settings("figures")["data"]}

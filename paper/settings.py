@@ -1,0 +1,35 @@
+"""TOML files in, the settings of every experiment out; quick ones are the same, only smaller."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+EXPERIMENTS = ("prediction", "masking", "timing", "values", "figures")
+
+
+def is_quick() -> bool:
+    """Tell whether this run is the small one: ``SASANET_PAPER=quick``."""
+    return os.environ.get("SASANET_PAPER", "full") == "quick"
+
+
+def results_folder() -> Path:
+    """Return where results are kept; quick ones never mix with those of full size."""
+    return FOLDER / ("quick" if is_quick() else "results")
+
+
+def read_settings(experiment: str) -> dict[str, Any]:
+    """Return the settings of one experiment, those of its ``[quick]`` part in a quick run."""
+    with (FOLDER / f"{experiment}.toml").open("rb") as file:
+        found = tomllib.load(file)
+    quick = found.pop("quick")
+    return found | quick if is_quick() else found
+
+
+def read_printed() -> dict[str, Any]:
+    """Return the figures the paper prints."""
+    with (FOLDER / "printed.toml").open("rb") as file:
+        return tomllib.load(file)

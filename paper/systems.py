@@ -1,0 +1,98 @@
+"""Every system of the paper's first table, behind the interface of bench/rivals.py.
+
+Each network has the same time for a fit, and each system the same number of settings to try; the
+settings are below, the chosen ones in the results. SASANet's default runs as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from bench import rivals
+from bench.rivals import Settings, System, Task, grid, one_hot
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from sasanet import ARCHITECTURES, Architecture, SASANetClassifier, SASANetRegressor, baselines
+
+_RATES = grid(learning_rate=(1e-3, 5e-4, 2e-3, 4e-3))
+
+
+def make_systems(data: str, time_limit: float, search: int) -> dict[str, System]:
+    """Return all systems with what they may try on one data set."""
+    paper = ARCHITECTURES[f"paper-{data}"]
+    found = {
+        "constant": System(_constant),
+        "LightGBM": System(
+            rivals.SYSTEMS["lightgbm"].fit, grid(learning_rate=(0.03, 0.1), num_leaves=(15, 31))
+        ),
+        "EBM": rivals.SYSTEMS["ebm"],
+        "decision tree": System(_tree, grid(max_depth=(6, 4, 8, 12))),
+        "logistic regression": System(_linear, grid(C=(1.0, 0.01, 0.1, 10.0)), classes_only=True),
+        **_networks(time_limit),
+        "SASANet-p": System(_sasanet(replace(paper, positions=1), time_limit), _RATES),
+        "SASANet-d": System(_sasanet(replace(paper, attribution="none"), time_limit), _RATES),
+        "SASANet (paper)": System(_sasanet(paper, time_limit), _RATES),
+        "SASANet": System(_sasanet("set", float("inf"))),
+    }
+    return {name: replace(one, search=one.search[:search]) for name, one in found.items()}
+
+
+def _networks(time_limit: float) -> dict[str, System]:
+    """Return the networks of ``sasanet.baselines``."""
+
+    def of(name: str, classes_only: bool = False, **choices: tuple[Any, ...]) -> System:
+        return System(_network(name, time_limit), grid(**choices), classes_only)
+
+    return {
+        "MLP": of("MLP", layers=((256, 128), (512, 256)), dropout=(0.1, 0.3)),
+        "NAM": of("NAM", activation=("exu", "relu"), output_penalty=(0.01, 0.1)),
+        "SITE": of("SITE", True, prototype_penalty=(0.5, 5.0), dropout=(0.1, 0.3)),
+        "SENN": of("SENN", layers=((64, 64), (256, 128)), gradient_penalty=(1e-2, 1e-4)),
+        "SSCN": of("SSCN", width=(64, 32), dropout=(0.1, 0.3)),
+        "SHAPNet": of("SHAPNet", structure=("shallow", "deep"), learning_rate=(2e-3, 5e-3)),
+        "HarsanyiNet": of("HarsanyiNet", width=(100, 200), depth=(3, 2)),
+        "ViaSHAP": of("ViaSHAP", shapley_weight=(1.0, 0.1), learning_rate=(2e-3, 5e-4)),
+    }
+
+
+Fit = Callable[[Task, Settings], Any]
+
+
+def _network(name: str, time_limit: float) -> Fit:
+    def fit(task: Task, settings: Settings) -> Any:
+        kind = getattr(baselines, f"{name}{'Regressor' if task.regression else 'Classifier'}")
+        model = kind(random_state=task.seed, time_limit=time_limit, **settings)
+        return model.fit(task.X, task.y)
+
+    return fit
+
+
+def _sasanet(network: str | Architecture, time_limit: float) -> Fit:
+    def fit(task: Task, settings: Settings) -> Any:
+        kind = SASANetRegressor if task.regression else SASANetClassifier
+        model = kind(network, random_state=task.seed, time_limit=time_limit, **settings)
+        return model.fit(task.X, task.y)
+
+    return fit
+
+
+def _constant(task: Task, settings: Settings) -> Any:
+    kind = DummyRegressor if task.regression else DummyClassifier
+    return kind(**settings).fit(task.X, task.y)
+
+
+def _tree(task: Task, settings: Settings) -> Any:
+    kind = DecisionTreeRegressor if task.regression else DecisionTreeClassifier
+    tree = kind(min_samples_leaf=20, random_state=task.seed, **settings)
+    return make_pipeline(one_hot(), tree).fit(task.X, task.y)
+
+
+def _linear(task: Task, settings: Settings) -> Any:
+    line = LogisticRegression(max_iter=500, **settings)
+    return make_pipeline(one_hot(), StandardScaler(), line).fit(task.X, task.y)
