@@ -5,7 +5,9 @@ The files are not part of the repository: SASANET_DATA names the directory that 
 
 from __future__ import annotations
 
+import hashlib
 import os
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -16,6 +18,7 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import KFold, RepeatedStratifiedKFold, ShuffleSplit
 
+CHECKSUMS = Path(__file__).parent / "data.sha256"
 CENSUS_CODES = (
     "detailed_industry_recode",
     "detailed_occupation_recode",
@@ -35,8 +38,22 @@ class Split:
     y_test: Any
 
 
+# Where each file comes from: what to convert to parquet, and what is its target.
+SOURCES = {
+    "census_income": "UCI, Census-Income (KDD), the official training and test files",
+    "creditcard": "Kaggle mlg-ulb/creditcardfraud, or OpenML 1597",
+    "higgs_64k": "64,000 rows of UCI HIGGS; any sample with its 28 features and label serves",
+    "coil2000": "UCI, Insurance Company Benchmark (COIL 2000), training and evaluation files",
+    "german_credit": "UCI, Statlog (German Credit Data)",
+    "penguins": "the palmerpenguins package",
+    "titanic": "seaborn's titanic table",
+    "diamonds": "ggplot2's diamonds table",
+    "california_housing": "the housing table of Aurélien Géron's handson-ml",
+}
+
+
 def read(name: str) -> pd.DataFrame:
-    """Return one raw file."""
+    """Return one raw file, as it was when the results were measured."""
     folder = os.environ.get("SASANET_DATA")
     if not folder:
         raise SystemExit(
@@ -44,8 +61,25 @@ def read(name: str) -> pd.DataFrame:
         )
     path = Path(folder) / f"{name}.parquet"
     if not path.exists():
-        raise SystemExit(f"{path} is missing: SASANET_DATA must name the directory that holds it.")
+        source = SOURCES[name.removesuffix("_train").removesuffix("_test")]
+        raise SystemExit(
+            f"{path} is missing: SASANET_DATA must name the directory that holds it. "
+            f"Its rows come from: {source}."
+        )
+    _check(path)
     return pd.read_parquet(path)
+
+
+def _check(path: Path) -> None:
+    """Warn where a file is not the one the committed results were measured on."""
+    sums = dict(line.split()[::-1] for line in CHECKSUMS.read_text().splitlines())
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if sums.get(path.name) != found:
+        warnings.warn(
+            f"{path} is not the file of the committed results (SHA-256 {found[:12]}…, expected "
+            f"{sums.get(path.name, 'none')[:12]}…): figures may differ.",
+            stacklevel=3,
+        )
 
 
 def _features(table: pd.DataFrame, target: str, codes: tuple[str, ...] = ()) -> Any:
