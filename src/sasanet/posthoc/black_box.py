@@ -93,9 +93,10 @@ def _with_columns_of(table: pd.DataFrame, background: pd.DataFrame) -> pd.DataFr
 
 def _stacked(above: pd.Series, below: pd.Series) -> pd.Series:
     """Return two columns as one; two categories with different levels get all levels of both."""
-    kinds = above.dtype, below.dtype
-    if kinds[0] != kinds[1] and all(isinstance(kind, pd.CategoricalDtype) for kind in kinds):
-        levels = kinds[1].categories.append(kinds[0].categories).unique()
-        both = pd.CategoricalDtype(levels, ordered=kinds[1].ordered)
-        above, below = above.astype(both), below.astype(both)
+    up, down = above.dtype, below.dtype
+    both_levels = isinstance(up, pd.CategoricalDtype) and isinstance(down, pd.CategoricalDtype)
+    if up != down and both_levels:
+        levels = below.cat.categories.append(above.cat.categories).unique()
+        joint = pd.CategoricalDtype(levels, ordered=below.cat.ordered)
+        above, below = above.astype(joint), below.astype(joint)
     return pd.concat([above, below], ignore_index=True)
