@@ -12,7 +12,7 @@ from sasanet.posthoc.game import ValueFunction, game_of
 from sasanet.posthoc.interactions import Interactions, exact_interactions, sampled_interactions
 from sasanet.posthoc.kernel import kernel_shap
 from sasanet.posthoc.lime_tables import lime_weights
-from sasanet.posthoc.marginal_game import marginal_game
+from sasanet.posthoc.marginal_games import marginal_game
 from sasanet.posthoc.regression import kernel_shapley
 from sasanet.posthoc.sampling import SampledShapley, permutation_shapley
 from sasanet.posthoc.tree import tree_shap

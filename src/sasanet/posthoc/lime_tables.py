@@ -76,6 +76,7 @@ def lime_weights(
     >>> e.importance().index[0]
     'job'
     """
+    need_package("lime", "lime")  # named alone where it is absent
     lime = need_package("lime.lime_tabular", "lime")
     draws = check_integer("n_samples", n_samples, 2, None, "5000 is LIME's own choice")
     seed = check_integer("random_state", random_state, 0, 2**32 - 1, "give a fixed seed such as 0")
@@ -144,8 +145,9 @@ def _codes(model: BlackBox) -> Floats:
 
 def _code_column(column: pd.Series, n_rows: int) -> NDArray[np.float64]:
     plain = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-    if not plain:
-        return factor(column, str(column.name))[0] + 1.0
+    if not plain:  # the background's levels first: its codes do not depend on the explained rows
+        behind = pd.concat([column[n_rows:], column[:n_rows]])
+        return np.roll(factor(behind, str(column.name))[0] + 1.0, n_rows)
     values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     seen = values[n_rows:][~np.isnan(values[n_rows:])]
     cuts = np.unique(np.quantile(seen, np.arange(1, _BINS) / _BINS)) if len(seen) else np.empty(0)
