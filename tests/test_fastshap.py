@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
+from sasanet import SASANetClassifier
 from sasanet.coalitions import kernel_coalitions, random_coalitions
 from sasanet.datasets import load_penguins, make_gaussian_probit, make_gaussian_quadratic
 from sasanet.errors import InvalidInputError
@@ -110,6 +111,16 @@ def test_classes_words_and_missing_cells():
     assert adds_up(fast, X)
     np.testing.assert_allclose(np.exp(e.prediction).sum(axis=1), 1.0, atol=1e-9)
     np.testing.assert_allclose(np.exp(e.base_values).sum(axis=1), 1.0, atol=1e-9)
+
+
+def test_a_fitted_sasanet_needs_no_surrogate():
+    X, y = load_penguins()
+    model = SASANetClassifier(random_state=0, max_epochs=1, teacher=0).fit(X, y)
+    fast = FastSHAP(**TINY).fit_value(X, model.value, output_names=model.classes_)
+    e = fast.explain(X[:20])
+    assert list(fast.history_) == ["explainer"]
+    np.testing.assert_allclose(e.prediction, model.decision_function(X[:20]), atol=1e-5)
+    np.testing.assert_allclose(e.base_values, model.explain(X[:20]).base_values, atol=1e-5)
 
 
 def test_columns_in_another_order_are_the_same_table():
@@ -228,3 +239,5 @@ def test_its_game_takes_names_and_masks():
     np.testing.assert_array_equal(named, fast.value(X[:3], mask))
     many = fast.value(X[:3], np.broadcast_to(all_coalitions(7)[:5], (3, 5, 7)))
     assert many.shape == (3, 5)
+    with pytest.raises(InvalidInputError, match=r"must name features, however: \['isle'\]"):
+        fast.value(X[:3], ["isle"])

@@ -2,11 +2,11 @@
 
 Sizes: B rows, N features, K outputs, M coalitions. The *surrogate* v(x_S) ≈ E[f(x) | x_S] learns
 from the model's predictions on rows with hidden cells. The *explainer* φ(x) is the best additive
-fit of v (Jethani, Sudarshan, Covert, Lee and Ranganath, 2021, Eq. 5),
+fit of v (Jethani, Sudarshan, Covert, Lee and Ranganath, 2021),
 
     min_φ E_x E_{S ~ Shapley kernel} [v(x_S) − v(x_∅) − Σ_{i∈S} φ_i(x)]²,
 
-shifted so that Σ_i φ_i = v(x) − v(x_∅) (additive normalisation, Eq. 6).
+shifted so that Σ_i φ_i = v(x) − v(x_∅) (additive normalisation).
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def ends_of(rows: Rows) -> Tensor:
 def surrogate_step(task: str) -> Step:
     """Return the loss of the surrogate: the model's prediction from a part of the row.
 
-    Cross-entropy with the predicted probabilities, their KL divergence up to a constant (Eq. 4), or
-    squared error for regression.
+    Cross-entropy with the predicted probabilities, which is their KL divergence up to a constant,
+    or squared error for regression.
     """
 
     # NOTE[DIFF]: the paper draws one coalition a row; its complement and the complete row cost
@@ -86,7 +86,7 @@ def surrogate_step(task: str) -> Step:
 
 
 def explainer_step(game: Game, scale: float, pairs: int) -> Step:
-    """Return the loss of the explainer, Eq. (5), over ``pairs`` coalitions and complements a row.
+    """Return the loss of the explainer: the mean square above, over pairs of coalitions a row.
 
     The game is divided by ``scale``, so that one learning rate suits all units.
     """

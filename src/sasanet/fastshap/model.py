@@ -37,7 +37,7 @@ from sasanet.fastshap.learning import (
 )
 from sasanet.posthoc.black_box import Predict
 from sasanet.posthoc.explained import explained
-from sasanet.posthoc.game import check_integer, read_coalitions
+from sasanet.posthoc.game import check_integer, names_to_mask, read_coalitions
 from sasanet.table import read_table
 from sasanet.training import Rows
 
@@ -200,9 +200,8 @@ class FastSHAP:
         ndarray (n,) or (n, m), with a last axis of length K for several outputs
         """
         table, cells = self._encode(X)
-        n, d, names = *cells.shape, self._encoder.names
-        if isinstance(coalitions, list | tuple) and all(isinstance(c, str) for c in coalitions):
-            coalitions = np.array([name in coalitions for name in names])
+        n, d = cells.shape
+        coalitions = names_to_mask(coalitions, self._encoder.names)
         remedy = "mark the known features with True, or give a list of names"
         masks = torch.from_numpy(np.array(read_coalitions(coalitions, n, d, remedy)))
         game, found = self._game_on(table), []
