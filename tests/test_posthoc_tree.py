@@ -139,7 +139,7 @@ def test_with_a_background_it_is_the_marginal_game_and_both_add_up(name):
     make, n_classes, raw_of, units = MODELS[name]
     X, rows = columns(), columns(5, seed=1)
     model = make(X, classes(X, n_classes) if n_classes else number(X))
-    # Not training rows: shap compares in float32, and histogram trees cut at training values.
+    # Not training rows: histogram trees cut at their values, and shap rounds cuts to float32.
     raw, background = raw_of(model), columns(20, seed=2)
     exact = exact_shapley(marginal_game(raw, rows, background), 4)
     e = tree_shap(model, rows, background)
