@@ -28,6 +28,7 @@ ROOMS = [  # from the ground up: a room may import only what stands before it
     "recipe",
     "inference",
     "refinement",
+    "fastshap",
     "targets",
     "teacher",
     "estimator",
@@ -53,6 +54,7 @@ FORBIDDEN = {
     **dict.fromkeys(MATHEMATICS, ("pandas", "sklearn", "matplotlib")),
     "explanation": ("torch",),
     "posthoc": ("torch", "sklearn"),
+    "fastshap": ("sklearn",),  # an explainer too, but trained: it stands above the networks
     "plots": ("torch",),
     "encoder": ("torch",),
     "datasets": ("torch",),

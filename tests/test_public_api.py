@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 import sasanet
-from sasanet import audit, datasets, encoder, explanation, plots, table
+from sasanet import audit, datasets, encoder, explanation, fastshap, plots, posthoc, table
 
 PUBLIC = [getattr(sasanet, name) for name in sasanet.__all__] + [
     audit.audit,
@@ -17,6 +17,12 @@ PUBLIC = [getattr(sasanet, name) for name in sasanet.__all__] + [
     explanation.Explanation,
     table.read_table,
     plots.waterfall_data,
+    posthoc.as_explanation,
+    posthoc.kernel_shap,
+    posthoc.lime_weights,
+    posthoc.marginal_game,
+    posthoc.tree_shap,
+    fastshap.FastSHAP,
 ]
 
 

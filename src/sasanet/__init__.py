@@ -12,7 +12,8 @@ The rooms, in the order a table walks through them:
 - ``inference``, ``refinement``: outputs in bounded memory; unbiased attributions with errors
 - ``targets``, ``teacher``, ``estimator``, ``models``: scikit-learn's contract, and softer labels
 - ``explanation``: the result people hold
-- ``posthoc``: Shapley values and interactions of any game, exact or sampled
+- ``posthoc``: any model or game explained: Shapley values and interactions, TreeSHAP, LIME
+- ``fastshap``: the same learned, to answer in one pass
 - ``audit``: is it true? · ``sealing``, ``persistence``: safetensors and JSON
 - ``datasets`` · ``demo``
 """

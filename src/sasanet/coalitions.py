@@ -74,6 +74,28 @@ def random_coalitions(present: Tensor, generator: torch.Generator) -> Tensor:
     return kept.to(present.device) & present
 
 
+def kernel_coalitions(present: Tensor, pairs: int, generator: torch.Generator) -> Tensor:
+    """Draw coalitions as often as the Shapley kernel weighs them, each with its complement.
+
+    p(S) ∝ 1 / (C(m, s) s (m − s)) for 0 < s < m, m the number of present features: a size with
+    probability ∝ 1 / (s (m − s)), then its members at random. Under these probabilities the best
+    additive fit of v that adds up to v(N) − v(∅) is the Shapley value (Lundberg and Lee, 2017).
+    With fewer than two present features there is no such S; all of them and none are drawn.
+
+    Shape: present [B, N] bool → [B, 2·pairs, N] bool, the complements behind.
+    """
+    n_rows, n_features = present.shape
+    m = present.sum(1, keepdim=True).cpu()
+    s = torch.arange(1, max(n_features, 2))
+    weights = torch.where(s < m, 1 / (s * (m - s)).clamp_min(1), 0.0)
+    weights[:, 0].masked_fill_(m[:, 0] < 2, 1.0)
+    sizes = 1 + torch.multinomial(weights, pairs, replacement=True, generator=generator)
+    keys = torch.rand((n_rows, pairs, n_features), generator=generator)
+    keys = keys.masked_fill(~present.cpu()[:, None], 2.0)  # absent features stand last
+    kept = (keys.argsort(2).argsort(2) < sizes[..., None]).to(present.device) & present[:, None]
+    return torch.cat([kept, present[:, None] & ~kept], 1)
+
+
 def random_prefixes(present: Tensor, orders: Tensor, generator: torch.Generator) -> Tensor:
     """Keep a prefix of each order: everything with probability 1/2, else a uniform length ≥ 1.
 

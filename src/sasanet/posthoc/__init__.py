@@ -1,25 +1,37 @@
-"""A value function in, Shapley values and interactions out: exact, or sampled with their noise.
+"""Any model or game in, attributions out: Shapley values, exact or sampled, TreeSHAP, LIME.
 
 A *value function* takes boolean masks (m, d) and returns v(S) as (m,), (n, m) or (n, m, K). Of a
-fitted model it is ``game_of(model, X)``; any other model or toy game can be one.
+fitted SASANet it is ``game_of(model, X)``, of any other model ``marginal_game(predict, X,
+background)``; any other function of masks can be one. ``as_explanation`` turns Shapley values into
+what plots and files read. FastSHAP needs torch and stands in :mod:`sasanet.fastshap`.
 """
 
 from sasanet.posthoc.exact import all_coalitions, exact_shapley, shapley_weights
+from sasanet.posthoc.explained import as_explanation
 from sasanet.posthoc.game import ValueFunction, game_of
 from sasanet.posthoc.interactions import Interactions, exact_interactions, sampled_interactions
+from sasanet.posthoc.kernel import kernel_shap
+from sasanet.posthoc.lime_tables import lime_weights
+from sasanet.posthoc.marginal_games import marginal_game
 from sasanet.posthoc.regression import kernel_shapley
 from sasanet.posthoc.sampling import SampledShapley, permutation_shapley
+from sasanet.posthoc.tree import tree_shap
 
 __all__ = [
     "Interactions",
     "SampledShapley",
     "ValueFunction",
     "all_coalitions",
+    "as_explanation",
     "exact_interactions",
     "exact_shapley",
     "game_of",
+    "kernel_shap",
     "kernel_shapley",
+    "lime_weights",
+    "marginal_game",
     "permutation_shapley",
     "sampled_interactions",
     "shapley_weights",
+    "tree_shap",
 ]

@@ -7,7 +7,7 @@ a game per row, or (n, m, K) for several outputs of each.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Integral
 from typing import Any, Protocol
 
@@ -39,6 +39,17 @@ def read_coalitions(coalitions: Any, n_rows: int, n_features: int, remedy: str) 
             f"however: {mask.dtype} of {mask.shape}; {remedy}"
         )
     return mask.reshape({1: (1, 1, d), 2: (n, 1, d), 3: mask.shape}[mask.ndim])
+
+
+def names_to_mask(coalitions: Any, feature_names: Sequence[str]) -> Any:
+    """Return a list of feature names as a mask (d,), and anything else as it is."""
+    if not isinstance(coalitions, list | tuple) or not all(isinstance(c, str) for c in coalitions):
+        return coalitions
+    if unknown := sorted(set(coalitions) - set(feature_names)):
+        raise InvalidInputError(
+            f"coalitions must name features, however: {unknown}; choose from {list(feature_names)}"
+        )
+    return np.array([name in coalitions for name in feature_names])
 
 
 class Game:
