@@ -16,6 +16,7 @@ ROOMS = [  # from the ground up: a room may import only what stands before it
     "explanation_file",
     "architecture",
     "coalitions",
+    "contract",
     "tokens",
     "marginal",
     "expectation",
@@ -30,6 +31,8 @@ ROOMS = [  # from the ground up: a room may import only what stands before it
     "refinement",
     "targets",
     "teacher",
+    "fitting",
+    "tasks",
     "estimator",
     "models",
     "audit",
@@ -40,6 +43,7 @@ ROOMS = [  # from the ground up: a room may import only what stands before it
 ]
 MATHEMATICS = (
     "coalitions",
+    "contract",
     "tokens",
     "marginal",
     "expectation",

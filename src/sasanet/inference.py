@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from sasanet.coalitions import add_up
+from sasanet.contract import TabularNetwork
 from sasanet.heap import steady_heap
 from sasanet.network import SASANet
 
@@ -18,7 +19,7 @@ _CELLS_AT_ONCE = 20_480  # about 20 MB of cell vectors: fits the caches, bounds 
 
 
 def _in_chunks(
-    network: SASANet,
+    network: TabularNetwork,
     cells: Tensor,
     per_row: int,
     function: Callable[[Tensor, slice], tuple[Tensor, ...]],
@@ -34,7 +35,7 @@ def _in_chunks(
     return [torch.cat(column) for column in zip(*parts, strict=True)]
 
 
-def outputs(network: SASANet, cells: Tensor) -> Tensor:
+def outputs(network: TabularNetwork, cells: Tensor) -> Tensor:
     """Return the output of every row from what is present of it: [n, N] → [n, K]."""
 
     def predict(part: Tensor, _: slice) -> tuple[Tensor, ...]:
