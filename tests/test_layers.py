@@ -35,6 +35,7 @@ ROOMS = [  # from the ground up: a room may import only what stands before it
     "tasks",
     "estimator",
     "models",
+    "baselines",
     "audit",
     "persistence",
     "datasets",
@@ -60,6 +61,7 @@ FORBIDDEN = {
     "plots": ("torch",),
     "encoder": ("torch",),
     "datasets": ("torch",),
+    "baselines": ("matplotlib",),
 }
 
 

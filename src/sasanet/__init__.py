@@ -13,6 +13,7 @@ The rooms, in the order a table walks through them:
 - ``inference``, ``refinement``: outputs in bounded memory; unbiased attributions with errors
 - ``targets``, ``fitting``, ``tasks``: scikit-learn's contract, for any network
 - ``teacher``, ``estimator``, ``models``: softer labels, and what SASANet adds
+- ``baselines``: other self-attributing networks, same encoder, loop and estimator base
 - ``explanation``: the result people hold
 - ``posthoc``: Shapley values and interactions of any game, exact or sampled
 - ``audit``: is it true? · ``sealing``, ``persistence``: safetensors and JSON

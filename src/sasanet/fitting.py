@@ -89,12 +89,12 @@ class TabularModel(BaseEstimator):
         Parameters
         ----------
         X : table (n, d)
-            A DataFrame (numbers, strings, categories, booleans; missing cells are absent players),
+            A DataFrame (numbers, strings, categories, booleans; cells may be missing),
             an array, or any table pandas can read through Arrow.
         y : array-like (n,)
             Labels.
         sample_weight : array-like (n,), optional
-            How much each row counts, in both losses.
+            How much each row counts.
         validation : (X, y), optional
             Rows that decide when to stop; by default ``validation_fraction`` of the training rows.
 
