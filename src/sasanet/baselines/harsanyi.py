@@ -97,7 +97,7 @@ class HarsanyiNet(AdditiveNetwork):
 
     def receptive_fields(self) -> Tensor:
         """Return R(u) of the units of all layers: [depth, width, N] of 0 and 1."""
-        fields, found = torch.eye(len(self.columns), device=self.bias.device), []
+        fields, found = torch.eye(len(self.columns)).to(self.bias), []
         for layer in self.layers:
             assert isinstance(layer, HarsanyiLayer)
             fields = ((layer.chosen().to(fields.dtype) @ fields) > 0).to(fields.dtype)

@@ -15,6 +15,7 @@ from sasanet.contract import Columns
 from sasanet.recipe import read_count
 from sasanet.tasks import TabularClassifier, TabularRegressor
 
+_START = 0.1  # size of the first outputs: noise to begin with would have to be unlearned
 _PARAMETERS = f"""
     Parameters
     ----------
@@ -48,7 +49,8 @@ class ShapleyModules(nn.Module):
         self.second = nn.Parameter(torch.randn(shape) / math.sqrt(n_in))
         self.shift = nn.Parameter(torch.randn(shape[0], 1, hidden))
         meetings = 2 * shape[0] / (int(pairs.max()) + 1)  # modules of one column: their sum is φ
-        self.out = nn.Parameter(torch.randn(shape[0], hidden, n_out) / math.sqrt(hidden * meetings))
+        out = torch.randn(shape[0], hidden, n_out) / math.sqrt(hidden * meetings)
+        self.out = nn.Parameter(_START * out)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Return each column's Shapley values, over all its pairs."""

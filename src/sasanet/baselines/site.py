@@ -60,21 +60,21 @@ class SITE(AdditiveNetwork):
 
 
 def prototype_losses(
-    drafts: Tensor, inputs: Tensor, classes: Tensor, generator: torch.Generator
+    drafts: Tensor, inputs: Tensor, rows: Rows, generator: torch.Generator
 ) -> Tensor:
     """Return each prototype's cross-entropy to a random row of its class, both moved to [0, 1].
 
     NOTE[DIFF]: that row is drawn from the same batch, not from a pool of a thousand.
 
-    Shape: drafts [B, C, U], inputs [B, U], classes [B] → [B]; a class without rows adds nothing.
+    Shape: drafts [B, C, U], inputs [B, U] → [B]; a class without rows adds nothing.
     """
     total = drafts.new_zeros(len(drafts))
     for number in range(drafts.shape[1]):
-        members = (classes == number).nonzero()[:, 0]
-        if len(members) == 0:
+        chances = (rows.weights * (rows.targets == number)).cpu()
+        if not chances.any():
             continue
-        drawn = torch.randint(len(members), (len(drafts),), generator=generator)
-        real = (inputs[members[drawn.to(members.device)]] + 1) / 2
+        drawn = torch.multinomial(chances, len(drafts), replacement=True, generator=generator)
+        real = (inputs[drawn.to(inputs.device)] + 1) / 2
         # (tanh(a) + 1) / 2 is σ(2a)
         losses = F.binary_cross_entropy_with_logits(2 * drafts[:, number], real, reduction="none")
         total = total + losses.mean(1)
@@ -92,7 +92,7 @@ def site_step(
     inputs = network.inputs(rows.cells)
     drafts = network.generate(inputs)
     outputs = network.bias + network.likenesses(inputs, drafts).sum(1)
-    likeness = prototype_losses(drafts, inputs, rows.targets, generator)
+    likeness = prototype_losses(drafts, inputs, rows, generator)
     penalty = prototype_penalty * weighted_mean(likeness, rows.weights)
     return prediction_loss(outputs, rows, config) + penalty
 

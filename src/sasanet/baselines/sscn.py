@@ -55,10 +55,15 @@ class SSCN(AdditiveNetwork):
         context, _ = self.attention(tokens, tokens, tokens, need_weights=False)
         return torch.softmax(self.dominance(torch.tanh(context))[..., 0], 1)
 
+    def single_values(self, tokens: Tensor) -> Tensor:
+        """Return what each cell says by itself: [B, N, D] → [B, N, K]."""
+        # Dominances are about 1/N at first: times N, log-odds of any size are within reach.
+        return len(self.columns) * self.value(tokens)
+
     def attributions(self, cells: Tensor) -> Tensor:
         """Return φ_i = d_i(x) · v_i(x_i)."""
         tokens = self.tokens(cells)
-        return self.dominances(tokens)[..., None] * self.value(tokens)
+        return self.dominances(tokens)[..., None] * self.single_values(tokens)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
