@@ -146,4 +146,11 @@ class HarsanyiNetClassifier(TabularClassifier, HarsanyiNetModel):  # noqa: D101 
 
 class HarsanyiNetRegressor(TabularRegressor, HarsanyiNetModel):  # noqa: D101 - __doc__ is built
     __doc__ = f"""A HarsanyiNet for quantities; see :class:`HarsanyiNetClassifier`.
-{_PARAMETERS}"""
+{_PARAMETERS}
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.arange(20.0).reshape(10, 2)
+    >>> HarsanyiNetRegressor(max_epochs=2, random_state=0).fit(X, X[:, 0]).explain(X).values.shape
+    (10, 2)
+    """

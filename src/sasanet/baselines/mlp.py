@@ -81,4 +81,11 @@ class MLPClassifier(TabularClassifier, MLPModel):  # noqa: D101 - __doc__ is bui
 
 class MLPRegressor(TabularRegressor, MLPModel):  # noqa: D101 - __doc__ is built
     __doc__ = f"""A multi-layer perceptron for quantities; see :class:`MLPClassifier`.
-{_PARAMETERS}"""
+{_PARAMETERS}
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.arange(20.0).reshape(10, 2)
+    >>> MLPRegressor(max_epochs=2, random_state=0).fit(X, X[:, 0]).predict(X).shape
+    (10,)
+    """

@@ -45,7 +45,8 @@ PARAMETERS = """learning_rate : float, default=2e-3
     Notes
     -----
     Cells may be missing: a number becomes the training mean, a category its reserved place (that
-    of levels never seen). Attributions are on the scale of the raw output: log-odds, or the
+    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
+    cost memory. Attributions are on the scale of the raw output: log-odds, or the
     target's own units."""
 
 

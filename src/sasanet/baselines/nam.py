@@ -192,4 +192,11 @@ class NAMClassifier(TabularClassifier, NAMModel):  # noqa: D101 - __doc__ is bui
 
 class NAMRegressor(TabularRegressor, NAMModel):  # noqa: D101 - __doc__ is built
     __doc__ = f"""A neural additive model for quantities; see :class:`NAMClassifier`.
-{_PARAMETERS}"""
+{_PARAMETERS}
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.arange(20.0).reshape(10, 2)
+    >>> NAMRegressor(max_epochs=2, random_state=0).fit(X, X[:, 0]).explain(X).values.shape
+    (10, 2)
+    """

@@ -62,13 +62,12 @@ def with_gradients(network: SENN, units: Tensor) -> tuple[Tensor, Tensor, Tensor
     Shape: units [B, U] → [B, K], [B, U, K], [B, U, K].
     """
     units = units.detach().requires_grad_()
-    with torch.enable_grad():
-        theta = network.coefficients(units)
-        outputs = network.bias + (theta * units[..., None]).sum(1)
-        slopes = [
-            torch.autograd.grad(output.sum(), units, create_graph=True)[0]
-            for output in outputs.unbind(1)
-        ]
+    theta = network.coefficients(units)
+    outputs = network.bias + (theta * units[..., None]).sum(1)
+    slopes = [
+        torch.autograd.grad(output.sum(), units, create_graph=True)[0]
+        for output in outputs.unbind(1)
+    ]
     return outputs, theta, torch.stack(slopes, 2)
 
 
@@ -125,4 +124,11 @@ class SENNClassifier(TabularClassifier, SENNModel):  # noqa: D101 - __doc__ is b
 
 class SENNRegressor(TabularRegressor, SENNModel):  # noqa: D101 - __doc__ is built
     __doc__ = f"""A self-explaining network for quantities; see :class:`SENNClassifier`.
-{_PARAMETERS}"""
+{_PARAMETERS}
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.arange(20.0).reshape(10, 2)
+    >>> SENNRegressor(max_epochs=2, random_state=0).fit(X, X[:, 0]).explain(X).values.shape
+    (10, 2)
+    """

@@ -12,16 +12,18 @@ from torch.nn import functional as F
 from sasanet.baselines.inputs import AdditiveNetwork, Units
 from sasanet.baselines.model import PARAMETERS, BaselineModel, read_choice
 from sasanet.contract import Columns
+from sasanet.errors import InvalidInputError
 from sasanet.recipe import read_count
 from sasanet.tasks import TabularClassifier, TabularRegressor
 
+_MOST_COLUMNS = 100  # of the shallow structure: 4,950 pairs, about a gigabyte per batch
 _START = 0.1  # size of the first outputs: noise to begin with would have to be unlearned
 _PARAMETERS = f"""
     Parameters
     ----------
     structure : {{"shallow", "deep"}}, default="shallow"
-        All pairs of columns at once, or stages of disjoint pairs after which every column has met
-        every other.
+        All pairs of columns at once (at most 100 columns), or stages of disjoint pairs after which
+        every column has met every other.
     width : int, default=8
         Width of the columns' representations.
     hidden : int, default=16
@@ -130,6 +132,11 @@ class SHAPNetModel(BaselineModel):
     def _make_network(self) -> SHAPNet:
         settings = self.get_params(deep=False)
         structure = read_choice("structure", self.structure, ("shallow", "deep"))
+        if structure == "shallow" and len(self._columns) > _MOST_COLUMNS:
+            raise InvalidInputError(
+                f"structure must be 'deep' beyond {_MOST_COLUMNS} columns (shallow has a module "
+                f"for every pair), however: {structure!r} with {len(self._columns)} columns"
+            )
         width, hidden = read_count(settings, "width"), read_count(settings, "hidden")
         return SHAPNet(self._columns, self._n_outputs, structure, width, hidden)
 
@@ -148,4 +155,11 @@ class SHAPNetClassifier(TabularClassifier, SHAPNetModel):  # noqa: D101 - __doc_
 
 class SHAPNetRegressor(TabularRegressor, SHAPNetModel):  # noqa: D101 - __doc__ is built
     __doc__ = f"""A Shapley explanation network for quantities; see :class:`SHAPNetClassifier`.
-{_PARAMETERS}"""
+{_PARAMETERS}
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.arange(20.0).reshape(10, 2)
+    >>> SHAPNetRegressor(max_epochs=2, random_state=0).fit(X, X[:, 0]).explain(X).values.shape
+    (10, 2)
+    """

@@ -97,4 +97,11 @@ class SSCNClassifier(TabularClassifier, SSCNModel):  # noqa: D101 - __doc__ is b
 
 class SSCNRegressor(TabularRegressor, SSCNModel):  # noqa: D101 - __doc__ is built
     __doc__ = f"""Value composition for quantities; see :class:`SSCNClassifier`.
-{_PARAMETERS}"""
+{_PARAMETERS}
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.arange(20.0).reshape(10, 2)
+    >>> SSCNRegressor(max_epochs=2, random_state=0).fit(X, X[:, 0]).explain(X).values.shape
+    (10, 2)
+    """

@@ -124,4 +124,11 @@ class ViaSHAPClassifier(TabularClassifier, ViaSHAPModel):  # noqa: D101 - __doc_
 
 class ViaSHAPRegressor(TabularRegressor, ViaSHAPModel):  # noqa: D101 - __doc__ is built
     __doc__ = f"""ViaSHAP for quantities; see :class:`ViaSHAPClassifier`.
-{_PARAMETERS}"""
+{_PARAMETERS}
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.arange(20.0).reshape(10, 2)
+    >>> ViaSHAPRegressor(max_epochs=2, random_state=0).fit(X, X[:, 0]).explain(X).values.shape
+    (10, 2)
+    """
