@@ -64,9 +64,7 @@ def test_chunks_change_nothing(network, cells, coalitions, monkeypatch):
 
 def test_chunks_that_lose_or_mix_up_rows_are_noticed(network, cells, monkeypatch):
     def shifted():  # every chunk is sorted: right in a chunk of one, wrong in larger ones
-        found = inference._in_chunks(
-            network, cells, 1, lambda part, _: (part.nan_to_num().flip(0),)
-        )
+        found = inference.in_chunks(network, cells, 1, lambda part, _: (part.nan_to_num().flip(0),))
         return found[0].double()
 
     def lost():

@@ -16,6 +16,7 @@ ROOMS = [  # from the ground up: a room may import only what stands before it
     "explanation_file",
     "architecture",
     "coalitions",
+    "contract",
     "tokens",
     "marginal",
     "expectation",
@@ -31,8 +32,11 @@ ROOMS = [  # from the ground up: a room may import only what stands before it
     "fastshap",
     "targets",
     "teacher",
+    "fitting",
+    "tasks",
     "estimator",
     "models",
+    "baselines",
     "audit",
     "persistence",
     "datasets",
@@ -41,6 +45,7 @@ ROOMS = [  # from the ground up: a room may import only what stands before it
 ]
 MATHEMATICS = (
     "coalitions",
+    "contract",
     "tokens",
     "marginal",
     "expectation",
@@ -58,6 +63,7 @@ FORBIDDEN = {
     "plots": ("torch",),
     "encoder": ("torch",),
     "datasets": ("torch",),
+    "baselines": ("matplotlib",),
 }
 
 

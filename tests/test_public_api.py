@@ -5,9 +5,20 @@ import inspect
 import pytest
 
 import sasanet
-from sasanet import audit, datasets, encoder, explanation, fastshap, plots, posthoc, table
+from sasanet import (
+    audit,
+    baselines,
+    datasets,
+    encoder,
+    explanation,
+    fastshap,
+    plots,
+    posthoc,
+    table,
+)
 
 PUBLIC = [getattr(sasanet, name) for name in sasanet.__all__] + [
+    *(getattr(baselines, name) for name in baselines.__all__),
     audit.audit,
     audit.Audit,
     audit.Finding,

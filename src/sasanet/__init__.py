@@ -5,12 +5,15 @@ The rooms, in the order a table walks through them:
 - ``table``, ``encoder``: anything tabular → one number per cell
 - ``coalitions``: orders, coalitions, and what they weigh
 - ``architecture``: names and sizes of networks, the paper's presets
+- ``contract``: what every network is told of a table and must offer
 - ``tokens``, ``marginal``: cells → what each adds along an order
 - ``expectation``, ``closed_form``: Shapley values of the set network by formula
 - ``attribution``, ``network``: learned Shapley values; the whole model
 - ``losses``, ``recipe``, ``training``: the one training loop
 - ``inference``, ``refinement``: outputs in bounded memory; unbiased attributions with errors
-- ``targets``, ``teacher``, ``estimator``, ``models``: scikit-learn's contract, and softer labels
+- ``targets``, ``fitting``, ``tasks``: scikit-learn's contract, for any network
+- ``teacher``, ``estimator``, ``models``: softer labels, and what SASANet adds
+- ``baselines``: other self-attributing networks, same encoder, loop and estimator base
 - ``explanation``: the result people hold
 - ``posthoc``: any model or game explained: Shapley values and interactions, TreeSHAP, LIME
 - ``fastshap``: the same learned, to answer in one pass

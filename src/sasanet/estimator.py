@@ -1,54 +1,45 @@
-"""A table and labels in, a fitted model out: scikit-learn's contract, nothing else.
+"""SASANet as an estimator: recipe, teacher, refined attributions, coalitions, audit and files.
 
-``fit`` reads: check, encode, configure, train, keep. What classifier and regressor do not share,
-the meaning of the target, is in :mod:`sasanet.targets`.
+What it shares with any other network of a table is in :mod:`sasanet.fitting`.
 """
 
 from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import pandas as pd
 import torch
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_consistent_length, check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from sasanet import inference
-from sasanet.architecture import Architecture
+from sasanet.architecture import Architecture, named
 from sasanet.encoder import TableEncoder
-from sasanet.errors import InterruptedFitWarning, InvalidInputError
+from sasanet.errors import InvalidInputError
 from sasanet.explanation import Explanation
-from sasanet.network import Columns, SASANet
+from sasanet.fitting import Floats, Material, TabularModel, put_rows
+from sasanet.network import SASANet
 from sasanet.posthoc.game import read_coalitions
 from sasanet.recipe import Recipe, make_phases, resolve
 from sasanet.refinement import refined
-from sasanet.table import check_unique_names, read_table
-from sasanet.targets import Target
 from sasanet.teacher import Lesson, teach
-from sasanet.training import Rows, TrainingConfig, train
+from sasanet.training import TrainingConfig
 
 if TYPE_CHECKING:
     from sasanet.audit import Audit
 
-Floats = NDArray[np.float64]
 _AT_LEAST = 0.01  # seconds left for training, whatever the trees took
 
 
-class SelfExplainingModel(BaseEstimator):
-    """What the classifier and the regressor share.
+class SelfExplainingModel(TabularModel):
+    """What SASANet's classifier and regressor share."""
 
-    A subclass says how to read labels (:meth:`_read_target`) and what its predictions are called.
-    """
+    network_: SASANet
 
     def __init__(  # noqa: PLR0913 - the constructor is where scikit-learn keeps settings
         self,
@@ -89,97 +80,29 @@ class SelfExplainingModel(BaseEstimator):
 
     # --- fitting ------------------------------------------------------------------------------
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        validation: tuple[Any, Any] | None = None,
-    ) -> Self:
-        """Learn from a table and its labels.
+    def _resolve(self, n_rows: int, clarity: float = 0.0) -> Recipe:
+        return resolve(self.get_params(deep=False), n_rows, clarity)
 
-        Parameters
-        ----------
-        X : table (n, d)
-            A DataFrame (numbers, strings, categories, booleans; missing cells are absent players),
-            an array, or any table pandas can read through Arrow.
-        y : array-like (n,)
-            Labels.
-        sample_weight : array-like (n,), optional
-            How much each row counts, in both losses.
-        validation : (X, y), optional
-            Rows that decide when to stop; by default ``validation_fraction`` of the training rows.
+    def _make_encoder(self) -> TableEncoder:
+        architecture = named(self.network)
+        numbers = "knots" if architecture.numbers == "knots" else "standard"
+        return TableEncoder(numbers, architecture.n_knots, self.categorical)
 
-        Returns
-        -------
-        self
-        """
-        table, y, weights = self._check(X, y, sample_weight)
-        recipe = resolve(self.get_params(deep=False), len(table))
-        random = check_random_state(self.random_state)
-        device = _pick_device(self.device)
-        target = self._read_target(y, weights)
-        held_out = target.hold_out(0 if validation else recipe.validation_fraction, random)
-        numbers = "knots" if recipe.architecture.numbers == "knots" else "standard"
-        encoder = TableEncoder(numbers, recipe.architecture.n_knots, self.categorical)
-        # Levels that only held-out rows have are learned as unseen, and are no news to the user.
-        cells = encoder.fit(table[~held_out]).transform(table, warn=False)
-        stop = None
-        if validation:
-            stop = self._validation_rows(validation, encoder, target, device)
-        elif weights[held_out].any():
-            stop = _rows(cells[held_out], target.numbers[held_out], weights[held_out], device)
+    def _train(self, material: Material) -> None:
+        """Train a network on cells, labels and weights, after the trees' lesson."""
         if hasattr(self, "audit_"):
             del self.audit_  # it certified the fit that ends here
-        self.encoder_, self.target_ = encoder, target.forget_labels()
-        learn = cells[~held_out], target.numbers[~held_out], weights[~held_out]
-        self._train(learn, stop, recipe, device, random.randint(2**31 - 1))
-        return self
-
-    def _check(self, X: Any, y: Any, sample_weight: Any) -> tuple[pd.DataFrame, Any, Floats]:
-        """Refuse what cannot be learned from; remember the columns the scikit-learn way."""
-        table = read_table(X)
-        check_unique_names(table)  # before scikit-learn meets them
-        if y is None:
-            raise InvalidInputError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
-        check_consistent_length(table, y)
-        validate_data(self, table if hasattr(X, "columns") else X, skip_check_array=True)
-        self.n_features_in_ = table.shape[1]
-        weights = _check_sample_weight(sample_weight, np.empty((len(table), 1)), dtype=np.float64)
-        if (weights < 0).any() or weights.sum() <= 0:
-            raise InvalidInputError(
-                "sample_weight must be at least 0 and not all 0, "
-                f"however: the smallest is {weights.min()} and the sum {weights.sum()}"
-            )
-        return table, y, weights
-
-    def _validation_rows(
-        self, validation: tuple[Any, Any], encoder: TableEncoder, target: Target, device: Any
-    ) -> Rows:
-        table, labels = read_table(validation[0]), validation[1]
-        check_consistent_length(table, labels)
-        return _rows(encoder.transform(table), target.read(labels), np.ones(len(table)), device)
-
-    def _train(
-        self,
-        learn: tuple[NDArray[np.float32], Floats, Floats],
-        validation: Rows | None,
-        recipe: Recipe,
-        device: torch.device,
-        seed: int,
-    ) -> None:
-        """Train a network on cells, labels and weights, after the trees' lesson."""
-        start, (cells, labels, weights) = time.monotonic(), learn
+        start, recipe = time.monotonic(), self._resolve(material.n_rows)
+        cells, labels, weights = material.cells, material.labels, material.weights
         task, threads = self.target_.task, torch.get_num_threads()
-        lesson = Lesson(task, recipe.teacher, recipe.time_limit / 3, threads, seed)
+        lesson = Lesson(task, recipe.teacher, recipe.time_limit / 3, threads, material.seed)
         taught = teach(cells, labels, weights, self.encoder_.levels, lesson)
-        recipe = resolve(self.get_params(deep=False), recipe.n_rows, taught.clarity)
-        rows = _rows(cells, taught.labels, weights, device)
+        recipe = self._resolve(material.n_rows, taught.clarity)
+        rows = put_rows(cells, taught.labels, weights, material.device)
+        base = torch.tensor(self.target_.network_base, dtype=torch.float32, device=material.device)
         config = TrainingConfig(
             task=task,
-            base=torch.tensor(self.target_.network_base, dtype=torch.float32, device=device),
+            base=base,
             phases=make_phases(recipe, len(rows)),
             full_share=recipe.architecture.full_share,
             weight_decay=recipe.weight_decay,
@@ -187,44 +110,17 @@ class SelfExplainingModel(BaseEstimator):
             time_limit=max(recipe.time_limit - (time.monotonic() - start), _AT_LEAST),
             verbose=recipe.verbose,
         )
-        forked = [device] if device.type == "cuda" else []
-        with torch.random.fork_rng(forked):  # weights and dropout, without a global seed
-            torch.manual_seed(seed)
-            cap = self.target_.cap(len(rows))
-            network = self._make_network(recipe.architecture, cap, recipe.dropout).to(device)
-            generator = torch.Generator().manual_seed(seed)
-            history = train(network, rows, validation, config, generator)
-        self.network_, self.history_ = network, history.epochs
-        if history.interrupted:
-            warnings.warn(
-                "Training was interrupted: the model is the best state so far. "
-                "Call fit again to train to the end.",
-                InterruptedFitWarning,
-                stacklevel=3,
-            )
+        cap = self.target_.cap(len(rows))
+
+        def make_network() -> SASANet:
+            return self._make_network(recipe.architecture, cap, recipe.dropout)
+
+        self._keep(make_network, rows, config, material)
 
     def _make_network(self, architecture: Architecture, cap: float, dropout: float) -> SASANet:
-        columns = Columns(self.encoder_.places, self.encoder_.is_number)
-        return SASANet(columns, len(self.target_.base), architecture, cap, dropout)
+        return SASANet(self._columns, len(self.target_.base), architecture, cap, dropout)
 
     # --- using --------------------------------------------------------------------------------
-
-    @property
-    def base_value_(self) -> Floats:
-        """φ0 per output, raw scale: what is predicted when nothing is known."""
-        return np.array(self.target_.base)
-
-    def _encode(self, X: Any) -> tuple[pd.DataFrame, Tensor]:
-        check_is_fitted(self)
-        table = read_table(X)
-        if not hasattr(X, "columns"):  # names are the encoder's: it repairs a changed order
-            validate_data(self, X, reset=False, skip_check_array=True)
-        return table, torch.from_numpy(self.encoder_.transform(table))
-
-    def _raw(self, X: Any) -> Floats:
-        """Return the raw output of every row: [n, K]."""
-        _, cells = self._encode(X)
-        return self.target_.to_raw(inference.outputs(self.network_, cells).numpy())
 
     def explain(self, X: Any, refine: int | float = 0) -> Explanation:
         """Return the attributions of every prediction, in one forward pass.
@@ -252,24 +148,10 @@ class SelfExplainingModel(BaseEstimator):
                 "attribution='none' (the ablation SASANet-d); fit one with another attribution"
             )
         found, scale = inference.attributions(self.network_, cells), self.target_.scale
-        errors = None
-        if refine:
-            found, noise = self._refine(cells, found, refine)
-            errors = noise.numpy() * scale
-        values = found.numpy() * scale
-        names = self.encoder_.names
-        table = table.set_axis([str(label) for label in table.columns], axis=1)
-        single = len(self.base_value_) == 1
-        base = np.tile(self.base_value_, (len(values), 1))
-        return Explanation(
-            values=values[..., 0] if single else values,
-            base_values=base[:, 0] if single else base,
-            data=table[list(names)] if self.encoder_.named else table,
-            feature_names=names,
-            output_names=() if single else tuple(map(str, self.target_.labels)),
-            error_std=errors if errors is None or not single else errors[..., 0],
-            units=self.target_.units,
-        )
+        if not refine:
+            return self._explanation(table, found.numpy() * scale)
+        found, noise = self._refine(cells, found, refine)
+        return self._explanation(table, found.numpy() * scale, noise.numpy() * scale)
 
     def _refine(self, cells: Tensor, values: Tensor, effort: float) -> tuple[Tensor, Tensor]:
         """Return refined attributions and their errors, in the network's units."""
@@ -357,35 +239,3 @@ class SelfExplainingModel(BaseEstimator):
                 "sasanet.load finds the class itself"
             )
         return model
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "network_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        return tags
-
-    def _read_target(self, y: Any, weights: Floats) -> Target:
-        raise NotImplementedError
-
-
-def _rows(cells: Any, targets: Floats, weights: Floats, device: Any) -> Rows:
-    """Put encoded rows on the device; weights are relative, so their mean becomes 1."""
-    tensors = (cells, targets, weights / weights.mean())
-    return Rows(*(torch.as_tensor(part, dtype=torch.float32).to(device) for part in tensors))
-
-
-def _pick_device(device: str) -> torch.device:
-    """Return the named device, or the fastest one present."""
-    if device != "auto":
-        try:
-            return torch.empty(0, device=device).device
-        except (RuntimeError, AssertionError) as error:
-            raise InvalidInputError(
-                f"device must be 'auto' or one torch can use here, however: {device!r} ({error})"
-            ) from None
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")

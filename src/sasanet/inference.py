@@ -11,14 +11,15 @@ import torch
 from torch import Tensor
 
 from sasanet.coalitions import add_up
+from sasanet.contract import TabularNetwork
 from sasanet.heap import steady_heap
 from sasanet.network import SASANet
 
 _CELLS_AT_ONCE = 20_480  # about 20 MB of cell vectors: fits the caches, bounds the memory
 
 
-def _in_chunks(
-    network: SASANet,
+def in_chunks(
+    network: TabularNetwork,
     cells: Tensor,
     per_row: int,
     function: Callable[[Tensor, slice], tuple[Tensor, ...]],
@@ -34,13 +35,13 @@ def _in_chunks(
     return [torch.cat(column) for column in zip(*parts, strict=True)]
 
 
-def outputs(network: SASANet, cells: Tensor) -> Tensor:
+def outputs(network: TabularNetwork, cells: Tensor) -> Tensor:
     """Return the output of every row from what is present of it: [n, N] → [n, K]."""
 
     def predict(part: Tensor, _: slice) -> tuple[Tensor, ...]:
         return (network.values(part, ~part.isnan()[:, None])[:, 0],)
 
-    (result,) = _in_chunks(network, cells, 1, predict)
+    (result,) = in_chunks(network, cells, 1, predict)
     return result.double()
 
 
@@ -53,7 +54,7 @@ def attributions(network: SASANet, cells: Tensor) -> Tensor:
         total = network.values(part, present[:, None])[:, 0]
         return network.attribute(part, present)[0], total, present
 
-    values, total, present = _in_chunks(network, cells, 1, attribute)
+    values, total, present = in_chunks(network, cells, 1, attribute)
     return add_up(values.double(), total.double(), present)
 
 
@@ -64,7 +65,7 @@ def coalition_outputs(network: SASANet, cells: Tensor, coalitions: Tensor) -> Te
         mask = coalitions[chunk] if len(coalitions) > 1 else coalitions
         return (network.values(part, mask.to(part.device) & ~part.isnan()[:, None]),)
 
-    (result,) = _in_chunks(network, cells, coalitions.shape[1], evaluate)
+    (result,) = in_chunks(network, cells, coalitions.shape[1], evaluate)
     return result.double()
 
 

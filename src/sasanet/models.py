@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
-
-from sasanet.estimator import Floats, SelfExplainingModel
-from sasanet.targets import Target, read_classes, read_quantities
+from sasanet.estimator import SelfExplainingModel
+from sasanet.tasks import TabularClassifier, TabularRegressor
 
 _PARAMETERS = """
     Parameters
@@ -51,7 +45,7 @@ _PARAMETERS = """
 """
 
 
-class SASANetClassifier(ClassifierMixin, SelfExplainingModel):  # noqa: D101 - __doc__ is built
+class SASANetClassifier(TabularClassifier, SelfExplainingModel):  # noqa: D101 - __doc__ is built
     __doc__ = f"""A classifier that is its own explanation, on the log-odds scale.
 {_PARAMETERS}
     Attributes
@@ -77,34 +71,8 @@ class SASANetClassifier(ClassifierMixin, SelfExplainingModel):  # noqa: D101 - _
     (344, 7, 3)
     """
 
-    def _read_target(self, y: Any, weights: Floats) -> Target:
-        return read_classes(y, weights)
 
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The class labels in order."""
-        return np.array(self.target_.labels)
-
-    def decision_function(self, X: Any) -> Floats:
-        """Return raw predictions: the log-odds (n,), or one number per class (n, C)."""
-        raw = self._raw(X)
-        return raw[:, 0] if raw.shape[1] == 1 else raw
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of every class, (n, C); cells of X may be missing."""
-        raw = self._raw(X)
-        if raw.shape[1] == 1:
-            raw = np.hstack([np.zeros_like(raw), raw])  # log-odds are a softmax against 0
-        shares = np.exp(raw - raw.max(axis=1, keepdims=True))
-        return shares / shares.sum(axis=1, keepdims=True)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of every row."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[best]
-
-
-class SASANetRegressor(RegressorMixin, SelfExplainingModel):  # noqa: D101 - __doc__ is built
+class SASANetRegressor(TabularRegressor, SelfExplainingModel):  # noqa: D101 - __doc__ is built
     __doc__ = f"""A regressor that is its own explanation, in the target's own units.
 {_PARAMETERS}
     Attributes
@@ -128,10 +96,3 @@ class SASANetRegressor(RegressorMixin, SelfExplainingModel):  # noqa: D101 - __d
     >>> model.explain(X).units
     'target'
     """
-
-    def _read_target(self, y: Any, weights: Floats) -> Target:
-        return read_quantities(y, weights)
-
-    def predict(self, X: Any) -> Floats:
-        """Return the predicted number of every row, (n,); cells of X may be missing."""
-        return self._raw(X)[:, 0]

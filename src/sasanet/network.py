@@ -12,7 +12,6 @@ to the base value and, for regression, in standard deviations of the target; the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +20,7 @@ from sasanet.architecture import Architecture
 from sasanet.attribution import AttentionAttribution, AttributionModule, ContextAttribution
 from sasanet.closed_form import ClosedFormAttribution
 from sasanet.coalitions import add_up, mean_over_positions, positions, steps_both_ways
+from sasanet.contract import Columns, TabularNetwork
 from sasanet.marginal import MarginalModule, SequenceMarginal, SetMarginal
 from sasanet.tokens import Tokens, make_tokens
 
@@ -28,18 +28,7 @@ Walk = Callable[[Tensor], tuple[Tensor, Tensor]]  # orders → steps along them 
 _ACTIVATIONS = {"relu": nn.ReLU, "leaky_relu": nn.LeakyReLU, "gelu": nn.GELU}
 
 
-@dataclass(frozen=True)
-class Columns:
-    """What the network must know of the table: places per column, and which are numbers."""
-
-    places: tuple[int, ...]
-    is_number: tuple[bool, ...]
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-
-class SASANet(nn.Module):
+class SASANet(TabularNetwork):
     """Tokens → marginal module → Shapley module.
 
     Parameters
@@ -225,6 +214,5 @@ class SASANet(nn.Module):
         Tokens shared by both modules belong to the marginal one: distilling alone must not move
         its own targets.
         """
-        found = dict.fromkeys(p for name in names for p in getattr(self, name).parameters())
         fixed = set() if "marginal" in names else set(self.marginal.parameters())
-        return [p for p in found if p not in fixed]
+        return [p for p in super().parts(names) if p not in fixed]

@@ -40,55 +40,75 @@ _SMALL = 10_000  # rows below which a network of this size needs more holding ba
 _ATTRIBUTION_BATCH = 128  # many small steps: what limits distillation is the noise of its targets
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """Every number of one fit."""
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """How any network is trained: every number of one fit that is not about its shape."""
 
-    n_rows: int  # with those held out
-    architecture: Architecture
     learning_rate: float
     weight_decay: float
-    dropout: float
     batch_size: int
     epochs: int
     patience: int
-    attribution_steps: int
     validation_fraction: float
-    teacher: float
     time_limit: float
     verbose: bool
+
+    def steps(self, n_rows: int) -> int:
+        """Return how many batches that is."""
+        return self.epochs * math.ceil(n_rows / self.batch_size)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe(Schedule):
+    """Every number of one fit of SASANet."""
+
+    n_rows: int  # with those held out
+    architecture: Architecture
+    dropout: float
+    attribution_steps: int
+    teacher: float
 
 
 def resolve(parameters: dict[str, Any], n_rows: int, clarity: float = 0.0) -> Recipe:
     """Check an estimator's parameters and replace every "auto"."""
-    small = n_rows < _SMALL
     architecture = _architecture(parameters["network"], parameters["preset"])
     teacher = _TEACHER if architecture.marginal == "set" else 0.0
-    teacher = _real(parameters, "teacher", below=1, auto=teacher)
-    blind = small and teacher > 0  # few rows are too noisy a judge: the clarity says when to stop
+    teacher = read_real(parameters, "teacher", below=1, auto=teacher)
+    dropout = (0.3 if n_rows < _SMALL else 0.1) * (1 - clarity)
+    draws = min(max(20 * n_rows, 60_000), 250_000)
+    return Recipe(
+        **vars(schedule(parameters, n_rows, clarity, taught=teacher > 0)),
+        n_rows=n_rows,
+        architecture=architecture,
+        dropout=read_real(parameters, "dropout", below=1, auto=dropout),
+        attribution_steps=read_count(
+            parameters, "attribution_steps", math.ceil(draws / _ATTRIBUTION_BATCH), least=0
+        ),
+        teacher=teacher,
+    )
+
+
+def schedule(
+    parameters: dict[str, Any], n_rows: int, clarity: float = 0.0, taught: bool = False
+) -> Schedule:
+    """Check what every estimator has of parameters and replace every "auto"."""
+    small = n_rows < _SMALL
+    blind = small and taught  # few rows are too noisy a judge: the clarity says when to stop
     fitting = 2 ** math.floor(math.log2(max(1.0, n_rows / 40)))
-    batch = _count(parameters, "batch_size", min(max(64, fitting), 512))
+    batch = read_count(parameters, "batch_size", min(max(64, fitting), 512))
     if blind:
         epochs = 300 / (1 - clarity) / math.ceil(n_rows / batch)
     else:
         epochs = 40 if small else 600_000 * (1 + clarity) / n_rows
     held_out = 0.1 if not small else 0.0 if blind else 0.2
-    draws = min(max(20 * n_rows, 60_000), 250_000)
-    return Recipe(
-        n_rows=n_rows,
-        architecture=architecture,
-        learning_rate=_real(parameters, "learning_rate", above=0),
-        weight_decay=_real(parameters, "weight_decay"),
-        dropout=_real(parameters, "dropout", below=1, auto=(0.3 if small else 0.1) * (1 - clarity)),
+    return Schedule(
+        learning_rate=read_real(parameters, "learning_rate", above=0),
+        weight_decay=read_real(parameters, "weight_decay"),
         batch_size=batch,
-        epochs=_count(parameters, "max_epochs", min(max(8, round(epochs)), 100)),
-        patience=_count(parameters, "patience"),
-        attribution_steps=_count(
-            parameters, "attribution_steps", math.ceil(draws / _ATTRIBUTION_BATCH), least=0
-        ),
-        validation_fraction=_real(parameters, "validation_fraction", below=1, auto=held_out),
-        teacher=teacher,
-        time_limit=_real(parameters, "time_limit", above=0),
+        epochs=read_count(parameters, "max_epochs", min(max(8, round(epochs)), 100)),
+        patience=read_count(parameters, "patience"),
+        validation_fraction=read_real(parameters, "validation_fraction", below=1, auto=held_out),
+        time_limit=read_real(parameters, "time_limit", above=0),
         verbose=bool(parameters["verbose"]),
     )
 
@@ -106,7 +126,7 @@ def _architecture(network: str | Architecture, preset: str) -> Architecture:
 def make_phases(recipe: Recipe, n_rows: int) -> tuple[Phase, ...]:
     """Return what is trained, in turn: prediction first, then its attributions."""
     arch = recipe.architecture
-    steps = recipe.epochs * math.ceil(n_rows / recipe.batch_size)
+    steps = recipe.steps(n_rows)
     explains = arch.attribution != "none"
     distils = explains and arch.attribution != "closed_form"  # a formula has nothing to learn
     if arch.marginal == "set":
@@ -128,13 +148,14 @@ def make_phases(recipe: Recipe, n_rows: int) -> tuple[Phase, ...]:
     return tuple(phases)
 
 
-def _real(
+def read_real(
     parameters: dict[str, Any],
     name: str,
     above: float | None = None,
     below: float = math.inf,
     auto: float | None = None,
 ) -> float:
+    """Return a parameter that must be a number of at least 0 (or above a bound), or "auto"."""
     value = parameters[name]
     if auto is not None and isinstance(value, str) and value == "auto":
         return auto
@@ -150,7 +171,10 @@ def _real(
     return number
 
 
-def _count(parameters: dict[str, Any], name: str, auto: int | None = None, least: int = 1) -> int:
+def read_count(
+    parameters: dict[str, Any], name: str, auto: int | None = None, least: int = 1
+) -> int:
+    """Return a parameter that must be a whole number, or "auto"."""
     value = parameters[name]
     if auto is not None and isinstance(value, str) and value == "auto":
         return auto

@@ -1,6 +1,8 @@
 """Encoded rows in, a trained network and its history out: the one training loop.
 
 A fit is a list of phases, each a straight line: batch, forward, loss, backward, clip, step, log.
+The loop trains any :class:`~sasanet.contract.TabularNetwork`: ``TrainingConfig.steps`` says which
+loss of one batch each phase descends. Those of SASANet are here:
 
 - ``value``: the set module learns v(S) from labels on the complete row and a coalition with its
   complement.
@@ -13,7 +15,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +31,7 @@ from sasanet.coalitions import (
     random_prefixes,
     read_profiles,
 )
+from sasanet.contract import TabularNetwork
 from sasanet.heap import steady_heap
 from sasanet.losses import distillation_loss, prediction_losses, value_loss, weighted_mean
 from sasanet.marginal import SetMarginal
@@ -80,6 +83,7 @@ class TrainingConfig:
     verbose: bool
     clip: float = 1.0
     warm_up: int = 100
+    steps: Mapping[str, Step] = field(default_factory=lambda: STEPS)  # by the phase's name
 
 
 @dataclass
@@ -154,7 +158,8 @@ def _distil(profiles: Tensor, rows: Rows, kept: Tensor, place: Tensor, deltas: T
     return distillation_loss(predicted, deltas, kept, rows.weights)
 
 
-Step = Callable[[SASANet, Rows, TrainingConfig, torch.Generator], Tensor]
+# The loss of one batch. Each belongs to the network it is written for, hence Any.
+Step = Callable[[Any, Rows, TrainingConfig, torch.Generator], Tensor]
 STEPS: dict[str, Step] = {
     "value": value_step,
     "joint": joint_step,
@@ -166,7 +171,7 @@ STEPS: dict[str, Step] = {
 
 
 def train(
-    network: SASANet,
+    network: TabularNetwork,
     rows: Rows,
     validation: Rows | None,
     config: TrainingConfig,
@@ -191,7 +196,7 @@ def _share(phase: Phase, config: TrainingConfig) -> float:
 
 
 def _run_phase(
-    network: SASANet,
+    network: TabularNetwork,
     rows: Rows,
     validation: Rows | None,
     config: TrainingConfig,
@@ -219,7 +224,7 @@ def _run_phase(
                 rate = clock.next_rate()
                 for group in optimizer.param_groups:
                     group["lr"] = rate
-                loss = STEPS[phase.name](network, batch, config, generator)
+                loss = config.steps[phase.name](network, batch, config, generator)
                 optimizer.zero_grad()
                 loss.backward()
                 nn.utils.clip_grad_norm_(learned, config.clip)
@@ -250,10 +255,10 @@ def _batches(rows: Rows, size: int, generator: torch.Generator) -> Iterator[Rows
 
 
 def _make_optimizer(
-    network: SASANet, learned: list[nn.Parameter], phase: Phase, config: TrainingConfig
+    network: TabularNetwork, learned: list[nn.Parameter], phase: Phase, config: TrainingConfig
 ) -> torch.optim.Optimizer:
     """Return AdamW; only the matrices of feed-forward layers decay, never tables or biases."""
-    matrices = {id(m.weight) for m in network.modules() if isinstance(m, nn.Linear)}
+    matrices = set(map(id, network.matrices()))
     decay = config.weight_decay if phase.name != "attribution" else 0.0
     groups = [
         {"params": [p for p in learned if id(p) in matrices], "weight_decay": decay},
@@ -264,14 +269,14 @@ def _make_optimizer(
 
 
 @torch.no_grad()
-def validation_loss(network: SASANet, rows: Rows, config: TrainingConfig) -> float:
+def validation_loss(network: TabularNetwork, rows: Rows, config: TrainingConfig) -> float:
     """Return the prediction loss of complete rows (what is there of them).
 
     Few rows are too noisy a judge: below a thousand, eight fixed coalitions of each have their say
-    as in training, which steadies the choice of the best epoch.
+    as in training, which steadies the choice of the best epoch (unless it knew complete rows only).
     """
     generator = torch.Generator().manual_seed(0)
-    extra = 8 if len(rows) < 1000 else 0
+    extra = 8 if len(rows) < 1000 and config.full_share < 1 else 0
     losses = []
     for start in range(0, len(rows), 4096):
         part = rows[slice(start, start + 4096)]
@@ -287,7 +292,7 @@ def validation_loss(network: SASANet, rows: Rows, config: TrainingConfig) -> flo
 class _Best:
     """Keep a copy of the best weights by validation loss and put them back at the end."""
 
-    def __init__(self, network: SASANet, patience: int) -> None:
+    def __init__(self, network: TabularNetwork, patience: int) -> None:
         self.network, self.patience = network, patience
         self.loss, self.since = math.inf, 0
         self.state: dict[str, Tensor] | None = None

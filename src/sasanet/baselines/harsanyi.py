@@ -1,0 +1,156 @@
+"""HarsanyiNet: units that are AND gates, hence exact Shapley values (Chen et al., 2023)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from sasanet.baselines.inputs import AdditiveNetwork, Units
+from sasanet.baselines.model import PARAMETERS, BaselineModel
+from sasanet.contract import Columns
+from sasanet.recipe import read_count
+from sasanet.tasks import TabularClassifier, TabularRegressor
+
+_GAMMA = 100.0  # how steeply a child counts as alive
+_BETA = 10.0  # how steeply the choice of children is differentiated
+_TINY = 1e-20  # what counts as alive at all has a logarithm
+_START = 0.1  # distance of every choice from being changed, at first
+_MOST_CHILDREN = 3  # of one unit, at first; training changes them
+_PARAMETERS = f"""
+    Parameters
+    ----------
+    width : int, default=100
+        Units per layer.
+    depth : int, default=3
+        Layers.
+    {PARAMETERS}
+"""
+
+
+class HarsanyiLayer(nn.Module):
+    """Units z_u = ReLU((W_u · inputs of its children) · Π_{children j} tanh(γ|j|)).
+
+    A unit is 0 as soon as one of its children is.
+
+    Shape: inputs [B, U], alive [B, C] (of each child, between 0 and 1) → [B, width].
+    """
+
+    owners: Tensor
+
+    def __init__(self, owners: Tensor, n_children: int, width: int) -> None:
+        super().__init__()
+        self.register_buffer("owners", owners, persistent=False)  # the child of each input
+        self.weight = nn.Parameter(torch.randn(width, len(owners)))
+        ranks = torch.rand(width, n_children).argsort(1).argsort(1)
+        wanted = torch.randint(1, _MOST_CHILDREN + 1, (width, 1))
+        self.choice = nn.Parameter(torch.where(ranks < wanted, _START, -_START))
+
+    def chosen(self) -> Tensor:
+        """Return which children each unit has: [width, C] bool."""
+        return self.choice > 0
+
+    def forward(self, inputs: Tensor, alive: Tensor) -> Tensor:
+        """Return the units of every row."""
+        hard, soft = self.chosen().to(inputs.dtype), torch.sigmoid(_BETA * self.choice)
+        slope = soft - soft.detach()  # all zeros, with the gradient of the soft choice
+        linear = inputs @ (self.weight * (hard + slope)[:, self.owners]).T
+        gates = torch.exp(alive.clamp_min(_TINY).log() @ hard.T)
+        gates = gates.masked_fill((alive == 0).to(hard.dtype) @ hard.T > 0, 0.0)
+        return F.relu(linear * gates * (1 - (1 - alive) @ slope.T))
+
+
+class HarsanyiNet(AdditiveNetwork):
+    """f(x) = bias + Σ_u w_u · z_u(x) over the units u of all layers.
+
+    Constraint, by construction: a unit is 0 unless all columns of its receptive field R(u) are off
+    their reference, so w_u · z_u is a Harsanyi dividend of R(u), and
+    φ_i = Σ_{u: i ∈ R(u)} w_u · z_u / |R(u)| is the exact Shapley value of v(S) = f(x_S), absent
+    cells at their reference.
+
+    Shape: cells [B, N] → [B, K].
+    """
+
+    def __init__(self, columns: Columns, n_outputs: int, width: int, depth: int) -> None:
+        super().__init__(columns, n_outputs)
+        self.units = Units(columns)
+        first = HarsanyiLayer(self.units.owners, len(columns), width)
+        others = (HarsanyiLayer(torch.arange(width), width, width) for _ in range(depth - 1))
+        self.layers = nn.ModuleList([first, *others])
+        self.heads = nn.Parameter(torch.randn(depth, width, n_outputs) / math.sqrt(depth * width))
+
+    def hidden(self, cells: Tensor) -> Tensor:
+        """Return the units of all layers: [B, N] → [B, depth, width]."""
+        inputs = self.units(cells)
+        # NOTE[DIFF]: the children of the first layer are columns, not their one-hot units, of
+        # which two can never be alive at once.
+        alive = torch.tanh(_GAMMA * self.units.by_column(inputs.abs()[..., None])[..., 0])
+        found = []
+        for layer in self.layers:
+            inputs = layer(inputs, alive)
+            alive = torch.tanh(_GAMMA * inputs)
+            found.append(inputs)
+        return torch.stack(found, 1)
+
+    def receptive_fields(self) -> Tensor:
+        """Return R(u) of the units of all layers: [depth, width, N] of 0 and 1."""
+        fields, found = torch.eye(len(self.columns)).to(self.bias), []
+        for layer in self.layers:
+            assert isinstance(layer, HarsanyiLayer)
+            fields = ((layer.chosen().to(fields.dtype) @ fields) > 0).to(fields.dtype)
+            found.append(fields)
+        return torch.stack(found)
+
+    def matrices(self) -> list[Tensor]:
+        """Return what weight decay applies to."""
+        return [layer.weight for layer in self.layers if isinstance(layer, HarsanyiLayer)]
+
+    def forward(self, cells: Tensor) -> Tensor:
+        """Return bias + Σ_u w_u · z_u."""
+        return self.bias + torch.einsum("blw,lwk->bk", self.hidden(cells), self.heads)
+
+    def attributions(self, cells: Tensor) -> Tensor:
+        """Return φ: every unit shared equally by the columns of its receptive field."""
+        fields = self.receptive_fields()
+        shares = fields / fields.sum(2, keepdim=True).clamp_min(1)
+        return torch.einsum("blw,lwk,lwn->bnk", self.hidden(cells), self.heads, shares)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class HarsanyiNetModel(BaselineModel):
+    """What both HarsanyiNets share."""
+
+    width: int = 100
+    depth: int = 3
+
+    def _make_network(self) -> HarsanyiNet:
+        settings = self.get_params(deep=False)
+        width, depth = read_count(settings, "width"), read_count(settings, "depth")
+        return HarsanyiNet(self._columns, self._n_outputs, width, depth)
+
+
+class HarsanyiNetClassifier(TabularClassifier, HarsanyiNetModel):  # noqa: D101 - __doc__ is built
+    __doc__ = f"""A HarsanyiNet for classes: exact Shapley values against the reference row.
+{_PARAMETERS}
+    Examples
+    --------
+    >>> from sasanet.datasets import load_penguins
+    >>> X, y = load_penguins()
+    >>> HarsanyiNetClassifier(max_epochs=2, random_state=0).fit(X, y).explain(X).values.shape
+    (344, 7, 3)
+    """
+
+
+class HarsanyiNetRegressor(TabularRegressor, HarsanyiNetModel):  # noqa: D101 - __doc__ is built
+    __doc__ = f"""A HarsanyiNet for quantities; see :class:`HarsanyiNetClassifier`.
+{_PARAMETERS}
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.arange(20.0).reshape(10, 2)
+    >>> HarsanyiNetRegressor(max_epochs=2, random_state=0).fit(X, X[:, 0]).explain(X).values.shape
+    (10, 2)
+    """

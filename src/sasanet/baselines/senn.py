@@ -1,0 +1,134 @@
+"""Self-explaining networks: coefficients that are the gradient (Alvarez-Melis & Jaakkola, 2018)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from sasanet.baselines.inputs import AdditiveNetwork, Units, feed_forward, prediction_loss
+from sasanet.baselines.model import PARAMETERS, BaselineModel, read_sizes
+from sasanet.contract import Columns
+from sasanet.losses import weighted_mean
+from sasanet.recipe import read_real
+from sasanet.tasks import TabularClassifier, TabularRegressor
+from sasanet.training import Rows, Step, TrainingConfig
+
+_PARAMETERS = f"""
+    Parameters
+    ----------
+    layers : sequence of int, default=(64, 64)
+        Hidden tanh units of the network of coefficients.
+    dropout : float, default=0.1
+        Dropout behind every hidden layer.
+    gradient_penalty : float, default=0.01
+        Weight of the distance between coefficients and gradient.
+    {PARAMETERS}
+"""
+
+
+class SENN(AdditiveNetwork):
+    """f(x) = bias + Σ_u θ_u(x) · x_u over the units of x; φ_i adds up the units of column i.
+
+    Constraint, by a penalty: θ_u(x) ≈ ∂f/∂x_u, so φ_i / x_i ≈ ∂f/∂x_i for numbers.
+
+    Shape: cells [B, N] → [B, K].
+    """
+
+    def __init__(
+        self, columns: Columns, n_outputs: int, layers: Sequence[int], dropout: float
+    ) -> None:
+        super().__init__(columns, n_outputs)
+        self.units = Units(columns)
+        sizes = [self.units.n_units, *layers, self.units.n_units * n_outputs]
+        self.layers = feed_forward(sizes, nn.Tanh, dropout)
+
+    def coefficients(self, units: Tensor) -> Tensor:
+        """Return θ: [B, U] → [B, U, K]."""
+        return self.layers(units).unflatten(1, (self.units.n_units, self.n_outputs))
+
+    def attributions(self, cells: Tensor) -> Tensor:
+        """Return φ_i = Σ_{u of column i} θ_u(x) · x_u."""
+        units = self.units(cells)
+        return self.units.by_column(self.coefficients(units) * units[..., None])
+
+
+def with_gradients(network: SENN, units: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return outputs, coefficients and ∂f/∂x, each as a function of the weights.
+
+    Shape: units [B, U] → [B, K], [B, U, K], [B, U, K].
+    """
+    units = units.detach().requires_grad_()
+    theta = network.coefficients(units)
+    outputs = network.bias + (theta * units[..., None]).sum(1)
+    slopes = [
+        torch.autograd.grad(output.sum(), units, create_graph=True)[0]
+        for output in outputs.unbind(1)
+    ]
+    return outputs, theta, torch.stack(slopes, 2)
+
+
+def senn_step(
+    network: SENN,
+    rows: Rows,
+    config: TrainingConfig,
+    generator: torch.Generator,
+    gradient_penalty: float,
+) -> Tensor:
+    """Return the prediction loss and the penalty ‖∇_x f − θ‖.
+
+    NOTE[DIFF]: the gradient is that of the raw output, not of the probability, and the norm is
+    taken row by row, so that it does not grow with the batch.
+    """
+    del generator
+    outputs, theta, slopes = with_gradients(network, network.units(rows.cells))
+    # The norm has no slope at zero; a tiny constant gives it one.
+    gaps = ((slopes - theta).square().sum((1, 2)) + 1e-12).sqrt()
+    return prediction_loss(outputs, rows, config) + gradient_penalty * weighted_mean(
+        gaps, rows.weights
+    )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SENNModel(BaselineModel):
+    """What both self-explaining networks share."""
+
+    layers: Sequence[int] = (64, 64)
+    dropout: float = 0.1
+    gradient_penalty: float = 0.01
+
+    def _make_network(self) -> SENN:
+        dropout = read_real(self.get_params(deep=False), "dropout", below=1)
+        layers = read_sizes("layers", self.layers, least=0)
+        return SENN(self._columns, self._n_outputs, layers, dropout)
+
+    def _make_step(self) -> Step:
+        penalty = read_real(self.get_params(deep=False), "gradient_penalty")
+        return partial(senn_step, gradient_penalty=penalty)
+
+
+class SENNClassifier(TabularClassifier, SENNModel):  # noqa: D101 - __doc__ is built
+    __doc__ = f"""A self-explaining network for classes: attribution ≈ gradient × standard score.
+{_PARAMETERS}
+    Examples
+    --------
+    >>> from sasanet.datasets import load_penguins
+    >>> X, y = load_penguins()
+    >>> SENNClassifier(max_epochs=2, random_state=0).fit(X, y).explain(X).values.shape
+    (344, 7, 3)
+    """
+
+
+class SENNRegressor(TabularRegressor, SENNModel):  # noqa: D101 - __doc__ is built
+    __doc__ = f"""A self-explaining network for quantities; see :class:`SENNClassifier`.
+{_PARAMETERS}
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.arange(20.0).reshape(10, 2)
+    >>> SENNRegressor(max_epochs=2, random_state=0).fit(X, X[:, 0]).explain(X).values.shape
+    (10, 2)
+    """
