@@ -167,7 +167,7 @@ def one_hot() -> ColumnTransformer:
     """Return a reader for models that want numbers: levels one by one, numbers made normal."""
     numbers = make_pipeline(
         SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True),
-        QuantileTransformer(output_distribution="normal", random_state=0),
+        QuantileTransformer(n_quantiles=200, output_distribution="normal", random_state=0),
     )
     levels = OneHotEncoder(handle_unknown="ignore", min_frequency=5, sparse_output=False)
     return make_column_transformer(

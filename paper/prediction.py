@@ -16,7 +16,7 @@ from paper.systems import make_systems
 def predict(name: str, system: str) -> dict[str, Any]:
     """Tune one system on a data set and score it on every split."""
     settings = read_settings("prediction")
-    one = make_systems(name, settings["time_limit"], settings["search"])[system]
+    one = make_systems(name, settings)[system]
     splits = data.splits(name, settings["splits"][name], settings["rows"])
     file = FOLDER / "partial" / f"{'quick-' if is_quick() else ''}{name}-{system}.json"
     found = measure(one, splits, data.is_regression(name), file)
@@ -28,7 +28,7 @@ def jobs() -> dict[str, Job]:
     settings = read_settings("prediction")
     found = {}
     for name in settings["data"]:
-        systems = make_systems(name, settings["time_limit"], settings["search"])
+        systems = make_systems(name, settings)
         for system in settings["systems"]:
             if not (data.is_regression(name) and systems[system].classes_only):
                 found[f"prediction-{name}-{_slug(system)}"] = partial(predict, name, system)

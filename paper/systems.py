@@ -23,9 +23,9 @@ from sasanet import ARCHITECTURES, Architecture, SASANetClassifier, SASANetRegre
 _RATES = grid(learning_rate=(1e-3, 5e-4, 2e-3, 4e-3))
 
 
-def make_systems(data: str, time_limit: float, search: int) -> dict[str, System]:
+def make_systems(data: str, settings: dict[str, Any]) -> dict[str, System]:
     """Return all systems with what they may try on one data set."""
-    paper = ARCHITECTURES[f"paper-{data}"]
+    paper, time_limit = ARCHITECTURES[f"paper-{data}"], settings["time_limit"]
     found = {
         "constant": System(_constant),
         "LightGBM": System(
@@ -38,9 +38,11 @@ def make_systems(data: str, time_limit: float, search: int) -> dict[str, System]
         "SASANet-p": System(_sasanet(replace(paper, positions=1), time_limit), _RATES),
         "SASANet-d": System(_sasanet(replace(paper, attribution="none"), time_limit), _RATES),
         "SASANet (paper)": System(_sasanet(paper, time_limit), _RATES),
-        "SASANet": System(_sasanet("set", float("inf"))),
+        "SASANet": System(_sasanet("set", settings["default_limit"])),
     }
-    return {name: replace(one, search=one.search[:search]) for name, one in found.items()}
+    return {
+        name: replace(one, search=one.search[: settings["search"]]) for name, one in found.items()
+    }
 
 
 def _networks(time_limit: float) -> dict[str, System]:

@@ -1,13 +1,15 @@
-"""The paper's experiments run end to end, on a small bundled table; `make paper-quick` uses the real ones."""
+"""The paper's experiments, end to end on a bundled table; `make paper-quick` has the real ones."""
 
 import json
 
+import pandas as pd
 import pytest
-
 from bench import data as bench_data
 from bench import runner
 from bench.data import Split
 from paper import data, explainers, figures, masking, page, prediction, settings, timing, values
+from paper.run import all_jobs
+
 from sasanet.datasets import load_german_credit
 
 SYSTEMS = settings.read_settings("prediction")["systems"]
@@ -17,7 +19,7 @@ SYSTEMS = settings.read_settings("prediction")["systems"]
 def quick(monkeypatch, tmp_path):
     """Quick settings, a folder of their own, and German credit for every data set."""
     X, y = load_german_credit()
-    words = X.columns[X.dtypes == object]
+    words = X.select_dtypes(exclude="number").columns
     X = X.astype(dict.fromkeys(words, "category"))
     split = Split(X[:600], y[:600], X[600:], y[600:])
     monkeypatch.setenv("SASANET_PAPER", "quick")
@@ -43,13 +45,15 @@ def test_every_system_predicts(quick, system):
     assert scores["fit_seconds"] > 0
 
 
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("system", ["constant", "LightGBM", "NAM", "SASANet"])
-def test_insurance_is_a_regression(quick, system):
+def test_insurance_is_a_regression(system):
     (scores,) = prediction.predict("insurance", system)["splits"]
     assert {"rmse", "mae", "r2", "auc"} <= set(scores)
 
 
-def test_what_cannot_regress_is_left_out(quick):
+@pytest.mark.usefixtures("quick")
+def test_what_cannot_regress_is_left_out():
     names = prediction.jobs()
     assert "prediction-fraud-site" in names
     assert "prediction-insurance-site" not in names
@@ -72,24 +76,18 @@ def test_the_other_experiments_and_the_page(quick):
     assert (quick / "quick" / "income-overall.png").exists()
 
 
-def test_every_job_has_a_name_of_its_own(quick):
-    from paper.run import all_jobs
-
+@pytest.mark.usefixtures("quick")
+def test_every_job_has_a_name_of_its_own():
     names = all_jobs()
     assert len(names) > 60
     assert all("/" not in name and " " not in name for name in names)
 
 
 def test_rare_rows_are_taken_more_often_and_weigh_less():
-    y = settings_like(10_000, 20)
+    y = pd.Series([1] * 20 + [0] * 9_980)
     places, weights = data.sample(y, 400, 0)
+    rare = (y.iloc[places] == 1).to_numpy()
     assert len(places) == len(set(places)) == 400
-    assert (y.iloc[places] == 1).sum() == 20
-    assert weights[(y.iloc[places] == 1).to_numpy()].sum() == pytest.approx(20)
+    assert rare.sum() == 20
+    assert weights[rare].sum() == pytest.approx(20)
     assert weights.sum() == pytest.approx(10_000)
-
-
-def settings_like(n, positives):
-    import pandas as pd
-
-    return pd.Series([1] * positives + [0] * (n - positives))
