@@ -26,7 +26,7 @@ def predict(name: str, system: str) -> dict[str, Any]:
 def jobs() -> dict[str, Job]:
     """Return one job for each system and data set."""
     settings = read_settings("prediction")
-    found = {}
+    found: dict[str, Job] = {}
     for name in settings["data"]:
         systems = make_systems(name, settings)
         for system in settings["systems"]:
