@@ -37,6 +37,7 @@ ROOMS = [  # from the ground up: a room may import only what stands before it
     "datasets",
     "plots",
     "demo",
+    "cli",
 ]
 MATHEMATICS = (
     "coalitions",
@@ -56,6 +57,7 @@ FORBIDDEN = {
     "plots": ("torch",),
     "encoder": ("torch",),
     "datasets": ("torch",),
+    "cli": ("torch",),
 }
 
 

@@ -14,7 +14,7 @@ The rooms, in the order a table walks through them:
 - ``explanation``: the result people hold
 - ``posthoc``: Shapley values and interactions of any game, exact or sampled
 - ``audit``: is it true? · ``sealing``, ``persistence``: safetensors and JSON
-- ``datasets`` · ``demo``
+- ``datasets`` · ``demo`` · ``cli``: the command line
 """
 
 from sasanet.architecture import ARCHITECTURES, Architecture

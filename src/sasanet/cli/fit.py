@@ -1,0 +1,143 @@
+"""``sasanet fit``: a table in, a model directory out."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sasanet import SASANetClassifier, SASANetRegressor
+from sasanet.cli import options
+from sasanet.cli.columns import as_trained, check_columns, labels_as_trained
+from sasanet.cli.reading import open_table, read_whole
+from sasanet.cli.tasks import Question, Task, read_question
+from sasanet.cli.terminal import INTERRUPTED, Terminal, command
+from sasanet.cli.writing import check_free_for_model
+from sasanet.encoder import TableEncoder
+from sasanet.errors import InterruptedFitWarning, InvalidInputError
+
+
+class Preset(StrEnum):
+    """Operating points of the model."""
+
+    default = "default"
+    best = "best"
+
+
+@command
+def fit(
+    terminal: Terminal,
+    table: options.TablePath,
+    target: options.Target,
+    out: Annotated[Path, typer.Option(help="The model's directory.", show_default=False)],
+    task: Annotated[Task, typer.Option(help="What the target asks; guessed if not given.")] = (
+        Task.auto
+    ),
+    exclude: options.Exclude = None,
+    categorical: options.Categorical = None,
+    validation: Annotated[
+        str | None,
+        typer.Option(
+            help="Rows that decide when to stop: a share such as 0.2, or another table.",
+            show_default=False,
+        ),
+    ] = None,
+    time_limit: options.TimeLimit = None,
+    preset: Annotated[
+        Preset, typer.Option(help="'best' is more accurate and several times slower.")
+    ] = Preset.default,
+    seed: options.Seed = 0,
+    encoding: options.Encoding = "utf-8",
+    force: options.Force = False,
+) -> None:
+    """Learn to predict a column of a table, and keep the model."""
+    check_free_for_model(out, force)
+    source = open_table(table, encoding)
+    question = read_question(terminal, source, target, task, exclude, categorical)
+    terminal.say(f"Target {target!r}: {question.task.value} ({question.why}).")
+    for note in question.notes:
+        terminal.note(f"Note: {note}")
+    share = _share(validation)
+    extra = None
+    if validation is not None and share is None:
+        extra = _read_validation(terminal, Path(validation), question, encoding)
+    model = make_model(question, terminal, time_limit, preset, seed)
+    if share is not None:
+        model.set_params(validation_fraction=share)
+    start = time.perf_counter()
+    interrupted = _train(model, question, extra, terminal)
+    seconds = time.perf_counter() - start
+    model.save(out)
+    kinds = model.encoder_.is_number
+    terminal.say(
+        f"Fitted on {len(question.X):,} rows and {len(kinds)} columns ({sum(kinds)} numbers, "
+        f"{len(kinds) - sum(kinds)} categories) in {seconds:.1f} s; saved to {out}."
+    )
+    terminal.result(
+        {
+            "model": str(out),
+            "task": question.task.value,
+            "guessed_from": question.why if task is Task.auto else None,
+            "rows": len(question.X),
+            "columns": len(kinds),
+            "seconds": round(seconds, 3),
+            "interrupted": interrupted,
+        }
+    )
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def make_model(
+    question: Question, terminal: Terminal, time_limit: float | None, preset: str, seed: int
+) -> Any:
+    """Return the estimator for a question."""
+    kind = SASANetRegressor if question.is_regression else SASANetClassifier
+    return kind(
+        preset=str(preset),
+        time_limit=math.inf if time_limit is None else time_limit,
+        random_state=seed,
+        verbose=terminal.is_watched,
+    )
+
+
+def _train(model: Any, question: Question, extra: Any, terminal: Terminal) -> bool:
+    """Fit, and tell whether Ctrl-C ended it early."""
+    if terminal.is_watched:
+        terminal.note("Learning: boosted trees read the table first, then the network trains …")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", InterruptedFitWarning)
+        model.fit(question.X, question.y, validation=extra)
+    interrupted = any(note.category is InterruptedFitWarning for note in caught)
+    if interrupted:
+        terminal.note("Training was interrupted: the best state so far is kept and saved.")
+    return interrupted
+
+
+def _share(validation: str | None) -> float | None:
+    """Return the option as a share of the rows, if it is one."""
+    try:
+        share = float(validation) if validation is not None else None
+    except ValueError:
+        return None
+    if share is not None and not 0 <= share < 1:
+        raise InvalidInputError(
+            f"--validation must be a share from 0 to below 1 or a table, however: {validation}."
+        )
+    return share
+
+
+def _read_validation(terminal: Terminal, path: Path, question: Question, encoding: str) -> Any:
+    """Read the rows to stop by as the training rows were read."""
+    table, target = open_table(path, encoding), str(question.y.name)
+    columns = TableEncoder().fit(question.X).columns
+    check_columns(table, [*question.X.columns, target])
+    with terminal.progress(f"reading {path.name}") as tick:
+        chunk = read_whole(table, [*question.X.columns, target], tick)
+    classes = () if question.is_regression else tuple(question.y.unique().tolist())
+    return as_trained(chunk, columns), labels_as_trained(chunk, target, classes)
