@@ -1,8 +1,8 @@
 """The cells of a file in, columns a model can learn from, or the ones it has learned, out.
 
-Learning: a column of text is numbers if every filled cell is one, and none is a code (leading
-zeros, or more digits than a float can hold). Afterwards the model's own memory decides, column by
-column, so that every chunk of every file is read alike.
+Learning: a column of text is numbers if every filled cell is one and none begins with zeros, as
+codes do; integers with more digits than a float can hold are refused. Afterwards the model's own
+memory decides, column by column, so that every chunk of every file is read alike.
 """
 
 from __future__ import annotations
@@ -89,39 +89,34 @@ def learn_column(chunk: Chunk, name: str, as_text: bool = False) -> tuple[pd.Ser
             f"Column {name!r} must hold a value somewhere, however: all {len(cells)} cells are "
             f"missing; leave it out with --exclude {name!r}."
         )
-    if chunk.typed:
-        return _learn_typed(cells, name)
-    if as_text:
-        return cells, _named_ids(cells, name)
+    if chunk.typed or as_text:
+        if not as_text and cells.dtype.kind in "iu":
+            _refuse_huge(chunk, name, cells.abs() > _WHOLE)
+        return cells, "" if cells.dtype.kind in "iufb" else _named_ids(cells, name)
     numbers = pd.to_numeric(cells, errors="coerce")
     words = cells.notna() & numbers.isna()
     if words.any():
         _refuse_mixture(chunk, name, numbers, words)
         return cells, _named_ids(cells, name)
-    if why := _why_codes(cells, numbers):
+    if cells.str.fullmatch(r"\s*[+-]?0[0-9]+\s*").fillna(False).any():
+        why = "some of its values begin with zeros, as codes do"
         remark = f"Column {name!r} is read as categories, not numbers: {why}."
         return cells, _named_ids(cells, name) or remark
     _refuse_infinity(chunk, name, numbers)
+    large = numbers.abs() > _WHOLE
+    _refuse_huge(chunk, name, large & cells.str.fullmatch(r"\s*[+-]?[0-9]+\s*").fillna(False))
     return numbers, ""
 
 
-def _learn_typed(cells: pd.Series, name: str) -> tuple[pd.Series, str]:
-    if cells.dtype.kind in "iu" and cells.abs().max() > _WHOLE:
-        text = cells.astype("str").where(cells.notna())
-        return text, _named_ids(text, name) or f"Column {name!r} is read as categories: {_HUGE}."
-    kind = cells.dtype.kind
-    return cells, "" if kind in "iuf" else _named_ids(cells, name)
-
-
-_HUGE = "some integers have more digits than a float can hold"
-
-
-def _why_codes(cells: pd.Series, numbers: pd.Series) -> str:
-    """Say why a column of digits is not a quantity, or ''."""
-    if cells.str.fullmatch(r"\s*[+-]?0[0-9]+\s*").fillna(False).any():
-        return "some values begin with zeros, as codes do"
-    large = cells[numbers.abs() > _WHOLE]
-    return _HUGE if large.str.fullmatch(r"\s*[+-]?[0-9]+\s*").any() else ""
+def _refuse_huge(chunk: Chunk, name: str, huge: pd.Series) -> None:
+    """Refuse integers that would come out changed."""
+    if huge.any():
+        first = int(huge.to_numpy().argmax())
+        raise InvalidInputError(
+            f"Column {name!r} must not hold integers beyond 2^53, which a float cannot tell apart, "
+            f"however: {chunk.frame[name].iloc[first]} {chunk.where(first)}; correct it, or add "
+            f"--exclude {name!r} or, if these are codes, --categorical {name!r}."
+        )
 
 
 def _named_ids(cells: pd.Series, name: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import typer
 from numpy.typing import NDArray
-from rich.table import Table
+from rich.table import Column, Table
 from scipy.stats import spearmanr
 from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.model_selection import train_test_split
@@ -77,7 +77,8 @@ def split(question: Question, test_share: float, seed: int) -> rivals.Rows:
         y, _ = pd.factorize(question.y, sort=True)
         strata = y
     X = question.X.copy()
-    for name in X.columns[[dtype.kind not in "iufb" for dtype in X.dtypes]]:
+    texts = X.columns[[dtype.kind not in "iufb" for dtype in X.dtypes]]
+    for name in dict.fromkeys([*texts, *question.codes]):
         X[name] = X[name].astype("category")
     try:
         parts = train_test_split(X, y, test_size=test_share, random_state=seed, stratify=strata)
@@ -155,16 +156,23 @@ def _agreement(one: NDArray[Any], other: NDArray[Any]) -> float | None:
 
 
 def _table(found: list[dict[str, Any]], metric: str) -> Table:
-    table = Table("model", metric, "difference", "fit, s", "ranks like ours", "top features")
+    table = Table(
+        Column("model", no_wrap=True),
+        metric,
+        "difference",
+        "fit, s",
+        "ranks like ours",
+        "top features",
+    )
     for row in found:
         low, high = row["interval"]
         less, more = row["difference_interval"]
         ours = row is found[0]
-        gap = "" if ours else f"{row['difference']:+.3f} [{less:+.3f}, {more:+.3f}]"
+        gap = "" if ours else f"{row['difference']:+.3f}\n\\[{less:+.3f}, {more:+.3f}]"
         rank = row["rank_correlation"]
         table.add_row(
             row["model"],
-            f"{row['quality']:.3f} [{low:.3f}, {high:.3f}]",
+            f"{row['quality']:.3f}\n\\[{low:.3f}, {high:.3f}]",
             gap,
             f"{row['fit_seconds']:.1f}",
             "" if ours or rank is None else f"{rank:.2f}",

@@ -48,6 +48,8 @@ def explain(
     check_free(out, force, table)
     effort = _effort(refine)
     fitted = load_model(model, terminal)
+    if of_class is not None:
+        _check_class(of_class, fitted.target_.labels)
     stream, start = Stream(fitted, table, encoding, row_name), time.perf_counter()
     with terminal.progress(f"explaining {table.name}") as tick, open_sink(out) as sink:
         for X, rows in stream:
@@ -89,6 +91,12 @@ def to_columns(e: Explanation, top: int) -> pd.DataFrame:
         names = [f"{what}_{name}{tail}" for name in e.feature_names for tail in tails]
         parts.append(pd.DataFrame(flat(np.asarray(array)), columns=names))
     return pd.concat(parts, axis=1)
+
+
+def _check_class(wanted: str, labels: tuple[object, ...]) -> None:
+    if len(labels) < 3 or wanted not in map(str, labels):
+        known = f"{list(map(str, labels))}" if len(labels) > 2 else "this model has one output"
+        raise InvalidInputError(f"--class must be one of several classes, however: {known}.")
 
 
 def _effort(text: str) -> int | float:

@@ -101,6 +101,7 @@ def make_model(
     return kind(
         preset=str(preset),
         time_limit=math.inf if time_limit is None else time_limit,
+        categorical=question.codes,
         random_state=seed,
         verbose=terminal.is_watched,
     )
@@ -135,7 +136,7 @@ def _share(validation: str | None) -> float | None:
 def _read_validation(terminal: Terminal, path: Path, question: Question, encoding: str) -> Any:
     """Read the rows to stop by as the training rows were read."""
     table, target = open_table(path, encoding), str(question.y.name)
-    columns = TableEncoder().fit(question.X).columns
+    columns = TableEncoder(categorical=question.codes).fit(question.X).columns
     check_columns(table, [*question.X.columns, target])
     with terminal.progress(f"reading {path.name}") as tick:
         chunk = read_whole(table, [*question.X.columns, target], tick)

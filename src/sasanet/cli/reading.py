@@ -189,7 +189,8 @@ class CsvTable:
             self._raw = raw
             packed: Any = gzip.GzipFile(fileobj=raw) if self.gzipped else raw
             try:
-                yield self._checked(io.TextIOWrapper(packed, encoding=self.encoding, newline=""))
+                with io.TextIOWrapper(packed, encoding=self.encoding, newline="") as text:
+                    yield self._checked(text)
             finally:
                 self._raw = None
 

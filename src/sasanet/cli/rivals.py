@@ -65,7 +65,7 @@ def fit_lightgbm(rows: Rows) -> Fitted:
     """LightGBM with native categories: features rank by its own Shapley values."""
     lightgbm = _need("lightgbm")
     kind = lightgbm.LGBMRegressor if rows.regression else lightgbm.LGBMClassifier
-    model = kind(verbose=-1, random_state=rows.seed)
+    model = kind(verbose=-1, random_state=rows.seed, n_jobs=0)  # threads as OpenMP is told
     names = [str(j) for j in range(rows.X_train.shape[1])]  # it refuses some characters in names
     model.fit(rows.X_train.set_axis(names, axis=1), rows.y_train)
 

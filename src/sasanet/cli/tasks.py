@@ -34,6 +34,7 @@ class Question:
     task: Task
     why: str
     notes: tuple[str, ...]
+    codes: tuple[str, ...]  # columns of numbers to be read as categories
 
     @property
     def is_regression(self) -> bool:
@@ -52,7 +53,7 @@ def read_question(
     """Read a whole table to learn from."""
     [target] = pick(table, [target], "--target")
     left_out = {target, *pick(table, exclude or (), "--exclude")}
-    codes = pick(table, categorical or (), "--categorical")
+    codes = [n for n in pick(table, categorical or (), "--categorical") if n not in left_out]
     names = [name for name in table.names if name not in left_out]
     if not names:
         raise InvalidInputError(
@@ -63,7 +64,8 @@ def read_question(
         chunk = read_whole(table, [*names, target], tick)
     labels, task, why = read_labels(chunk, target, task)
     learned: Learned = learn(chunk, names, codes)
-    return Question(learned.frame, labels, task, why, learned.notes)
+    numbers = tuple(name for name in codes if learned.frame[name].dtype.kind in "iufb")
+    return Question(learned.frame, labels, task, why, learned.notes, numbers)
 
 
 def read_labels(chunk: Chunk, target: str, task: Task) -> tuple[pd.Series, Task, str]:
