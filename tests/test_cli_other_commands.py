@@ -30,7 +30,7 @@ def place(tmp_path):
 
 def test_inspect_shows_what_the_model_knows(place):
     said = done("inspect", place / "m").stdout
-    for part in ("multiclass", "Adelie", "bill_length_mm", "Biscoe, Dream", "No certificate"):
+    for part in ("multiclass", "Adelie", "bill_length_mm", "Biscoe · Dream", "No certificate"):
         assert part in said
     told = json.loads(done("inspect", place / "m", "--json").stdout)
     assert told["columns"][0] == {

@@ -51,20 +51,25 @@ def pick(table: Table, wanted: Sequence[str], option: str) -> list[str]:
 
 
 def _no_column(table: Table, name: str, option: str) -> str:
-    close = difflib.get_close_matches(name, table.names, n=3, cutoff=0.5)
-    close = close or [other for other in table.names if other.lower() == name.lower()]
-    hint = f"did you mean {short(close)}" if close else f"it has {short(list(table.names))}"
+    close = [other for other in table.names if other.lower() == name.lower()]
+    close = close or difflib.get_close_matches(name, table.names)
+    hint = f"perhaps {' or '.join(map(repr, close))}" if close else f"it has {_some(table.names)}"
     return f"{option} must name a column of {table.path}, however: {name!r}; {hint}."
+
+
+def _some(names: Sequence[str]) -> str:
+    """Name the first few, and say how many there are."""
+    more = f", … ({len(names)} in all)" if len(names) > 5 else ""
+    return ", ".join(map(repr, names[:5])) + more
 
 
 def check_columns(table: Table, wanted: Sequence[str]) -> None:
     """Refuse a table that lacks columns the model was fitted on."""
     missing = [name for name in wanted if name not in table.names]
     if missing:
-        shown = ", ".join(map(repr, missing[:5])) + (", …" if len(missing) > 5 else "")
         raise InvalidInputError(
             f"{table.path} must have the {len(wanted)} columns the model was fitted on, however "
-            f"missing: {shown} ({len(missing)} in all); it has {short(list(table.names))}."
+            f"missing: {_some(missing)}; it has {_some(table.names)}."
         )
 
 

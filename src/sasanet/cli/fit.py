@@ -59,7 +59,8 @@ def fit(
     check_free_for_model(out, force)
     source = open_table(table, encoding)
     question = read_question(terminal, source, target, task, exclude, categorical)
-    terminal.say(f"Target {target!r}: {question.task.value} ({question.why}).")
+    hint = "; --task sets it otherwise" if task is Task.auto else ""
+    terminal.say(f"Target {target!r}: {question.task.value} ({question.why}){hint}.")
     for note in question.notes:
         terminal.note(f"Note: {note}")
     share = _share(validation)

@@ -83,8 +83,8 @@ def _table(columns: list[dict[str, Any]]) -> Table:
             shown = f"{column['lowest']:.6g} to {column['highest']:.6g}, mean {column['mean']:.4g}"
         else:
             levels = [str(level) for level in column["levels"]]
-            more = f", … ({len(levels)} levels)" if len(levels) > 5 else ""
-            shown = ", ".join(levels[:5]) + more
+            more = f" · … ({len(levels)} levels)" if len(levels) > 5 else ""
+            shown = " · ".join(levels[:5]) + more
         table.add_row(_literal(column["name"]), column["kind"], _literal(shown))
     return table
 

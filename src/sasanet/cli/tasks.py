@@ -108,5 +108,5 @@ def _refuse_many_classes(labels: pd.Series, target: str, distinct: int) -> None:
 def _count(labels: pd.Series) -> str:
     """Return the classes with their numbers of rows, in words."""
     counts = labels.value_counts().sort_index()
-    shown = [f"{name!r} {count:,}×" for name, count in counts.head(5).items()]
-    return f"{len(counts)} classes, {', '.join(shown)}{', …' if len(counts) > 5 else ''}"
+    shown = [f"{name!r} in {count:,} rows" for name, count in counts.head(5).items()]
+    return f"{len(counts)} classes: {', '.join(shown)}{', …' if len(counts) > 5 else ''}"
