@@ -54,7 +54,7 @@ def test_numbers_are_guessed_to_be_regression_and_the_task_can_be_set(table, tmp
     first = done("fit", table, "--target", "year", "--out", tmp_path / "a", *QUICK, "--json")
     told = json.loads(first.stdout)
     assert told["task"] == "classification"
-    assert told["guessed_from"].startswith("3 classes")
+    assert told["why"].startswith("3 classes")
     done("fit", table, "--target", "year", "--task", "regression", "--out", tmp_path / "b", *QUICK)
     assert [type(load(tmp_path / name)).__name__ for name in "ab"] == [
         "SASANetClassifier", "SASANetRegressor",

@@ -63,17 +63,20 @@ def fit(
     terminal.say(f"Target {target!r}: {question.task.value} ({question.why}){hint}.")
     for note in question.notes:
         terminal.note(f"Note: {note}")
-    share = _share(validation)
-    extra = None
-    if validation is not None and share is None:
-        extra = _read_validation(terminal, Path(validation), question, encoding)
     model = make_model(question, terminal, time_limit, preset, seed)
-    if share is not None:
-        model.set_params(validation_fraction=share)
+    extra = _read_validation(terminal, model, question, validation, encoding)
     start = time.perf_counter()
     interrupted = _train(model, question, extra, terminal)
     seconds = time.perf_counter() - start
     model.save(out)
+    _tell(terminal, model, question, out, seconds, interrupted)
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _tell(
+    terminal: Terminal, model: Any, question: Question, out: Path, seconds: float, interrupted: bool
+) -> None:
     kinds = model.encoder_.is_number
     terminal.say(
         f"Fitted on {len(question.X):,} rows and {len(kinds)} columns ({sum(kinds)} numbers, "
@@ -83,15 +86,13 @@ def fit(
         {
             "model": str(out),
             "task": question.task.value,
-            "guessed_from": question.why if task is Task.auto else None,
+            "why": question.why,
             "rows": len(question.X),
             "columns": len(kinds),
             "seconds": round(seconds, 3),
             "interrupted": interrupted,
         }
     )
-    if interrupted:
-        raise typer.Exit(INTERRUPTED)
 
 
 def make_model(
@@ -121,25 +122,32 @@ def _train(model: Any, question: Question, extra: Any, terminal: Terminal) -> bo
     return interrupted
 
 
-def _share(validation: str | None) -> float | None:
+def _read_validation(
+    terminal: Terminal, model: Any, question: Question, validation: str | None, encoding: str
+) -> Any:
+    """Tell the model which share of the rows to stop by, or return the rows of another table."""
+    if validation is None:
+        return None
+    if (share := _share(validation)) is not None:
+        model.set_params(validation_fraction=share)
+        return None
+    table, target = open_table(Path(validation), encoding), str(question.y.name)
+    columns = TableEncoder(categorical=question.codes).fit(question.X).columns
+    check_columns(table, [*question.X.columns, target])
+    with terminal.progress(f"reading {table.path.name}") as tick:
+        chunk = read_whole(table, [*question.X.columns, target], tick)
+    classes = () if question.is_regression else tuple(question.y.unique().tolist())
+    return as_trained(chunk, columns), labels_as_trained(chunk, target, classes)
+
+
+def _share(validation: str) -> float | None:
     """Return the option as a share of the rows, if it is one."""
     try:
-        share = float(validation) if validation is not None else None
+        share = float(validation)
     except ValueError:
         return None
-    if share is not None and not 0 <= share < 1:
+    if not 0 <= share < 1:
         raise InvalidInputError(
             f"--validation must be a share from 0 to below 1 or a table, however: {validation}."
         )
     return share
-
-
-def _read_validation(terminal: Terminal, path: Path, question: Question, encoding: str) -> Any:
-    """Read the rows to stop by as the training rows were read."""
-    table, target = open_table(path, encoding), str(question.y.name)
-    columns = TableEncoder(categorical=question.codes).fit(question.X).columns
-    check_columns(table, [*question.X.columns, target])
-    with terminal.progress(f"reading {path.name}") as tick:
-        chunk = read_whole(table, [*question.X.columns, target], tick)
-    classes = () if question.is_regression else tuple(question.y.unique().tolist())
-    return as_trained(chunk, columns), labels_as_trained(chunk, target, classes)

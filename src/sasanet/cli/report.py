@@ -63,5 +63,7 @@ def _writer() -> Any:
     """Return the function that writes reports; it stands above this room's own needs."""
     try:
         return importlib.import_module("sasanet.report").write_report
-    except ModuleNotFoundError:
+    except ModuleNotFoundError as error:
+        if error.name != "sasanet.report":
+            raise
         raise InvalidInputError("This version of sasanet cannot write reports.") from None
