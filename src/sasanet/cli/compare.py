@@ -156,26 +156,18 @@ def _agreement(one: NDArray[Any], other: NDArray[Any]) -> float | None:
 
 
 def _table(found: list[dict[str, Any]], metric: str) -> Table:
-    table = Table(
-        Column("model", no_wrap=True),
-        metric,
-        "difference",
-        "fit, s",
-        "ranks like ours",
-        "top features",
-    )
+    whole = [Column(head, no_wrap=True) for head in (metric, "difference")]
+    folded = [Column(head, overflow="fold") for head in ("model", "top features")]
+    table = Table(folded[0], *whole, "fit, s", "rank corr.", folded[1])
     for row in found:
-        low, high = row["interval"]
-        less, more = row["difference_interval"]
-        ours = row is found[0]
-        gap = "" if ours else f"{row['difference']:+.3f}\n\\[{less:+.3f}, {more:+.3f}]"
-        rank = row["rank_correlation"]
+        (low, high), (less, more) = row["interval"], row["difference_interval"]
+        ours, rank = row is found[0], row["rank_correlation"]
         table.add_row(
             row["model"],
-            f"{row['quality']:.3f}\n\\[{low:.3f}, {high:.3f}]",
-            gap,
+            f"{row['quality']:.3f}\n[{low:.3f}, {high:.3f}]",
+            "" if ours else f"{row['difference']:+.3f}\n[{less:+.3f}, {more:+.3f}]",
             f"{row['fit_seconds']:.1f}",
             "" if ours or rank is None else f"{rank:.2f}",
-            ", ".join(row["top_features"]).replace("[", "\\["),
+            ", ".join(row["top_features"]),
         )
     return table

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from rich.table import Column as Head
 from rich.table import Table
 
 from sasanet.cli import options
@@ -77,7 +78,8 @@ def _phases(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _table(columns: list[dict[str, Any]]) -> Table:
-    table = Table("column", "kind", "values", title="Columns", title_justify="left")
+    name, values = (Head(head, overflow="fold") for head in ("column", "values"))
+    table = Table(name, "kind", values, title="Columns", title_justify="left")
     for column in columns:
         if column["kind"] == "number":
             shown = f"{column['lowest']:.6g} to {column['highest']:.6g}, mean {column['mean']:.4g}"
@@ -85,12 +87,5 @@ def _table(columns: list[dict[str, Any]]) -> Table:
             levels = [str(level) for level in column["levels"]]
             more = f" · … ({len(levels)} levels)" if len(levels) > 5 else ""
             shown = " · ".join(levels[:5]) + more
-        table.add_row(_literal(column["name"]), column["kind"], _literal(shown))
+        table.add_row(column["name"], column["kind"], shown)
     return table
-
-
-def _literal(text: str) -> Any:
-    """Return text that rich prints as it stands: a name may hold square brackets."""
-    from rich.text import Text
-
-    return Text(text)
