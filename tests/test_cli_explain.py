@@ -213,6 +213,17 @@ def test_quoted_separators_line_breaks_and_nameless_columns_are_read(tmp_path):
     assert chunk.places.tolist() == [2, 4, 6]
 
 
+def test_row_labels_of_parquet_are_columns_if_they_have_a_name(tmp_path):
+    frame = pd.DataFrame({"a": ["x", "y"]}, index=pd.Index([7, 9], name="number"))
+    frame.to_parquet(tmp_path / "named.parquet")
+    frame.rename_axis(None).to_parquet(tmp_path / "nameless.parquet")
+    table = open_table(tmp_path / "named.parquet")
+    [chunk] = table.chunks(["number", "a"], 10)
+    assert chunk.frame["number"].tolist() == [7, 9]
+    assert chunk.places.tolist() == [1, 2]
+    assert open_table(tmp_path / "nameless.parquet").names == ("a",)
+
+
 def test_another_encoding_can_be_named(tmp_path):
     (tmp_path / "t.csv").write_bytes("naïve\né\n".encode("latin-1"))
     table = open_table(tmp_path / "t.csv", "latin-1")

@@ -82,6 +82,15 @@ def test_another_table_may_decide_when_to_stop(table, tmp_path):
     assert "validation_loss" in load(tmp_path / "m").history_[0]
 
 
+def test_levels_only_the_other_table_has_are_noted(table, tmp_path):
+    frame = pd.read_csv(table)
+    frame["island"] = "Atlantis"
+    frame.to_csv(tmp_path / "v.csv", index=False)
+    result = done("fit", table, "--target", "species", "--validation", tmp_path / "v.csv",
+                  "--out", tmp_path / "m", *QUICK)  # fmt: skip
+    assert "Atlantis" in result.stderr
+
+
 def test_codes_with_leading_zeros_keep_them_and_it_is_said(small, tmp_path):
     path = small(["007", "012", "110", "007"] * 10)
     result = done("fit", path, "--target", "y", "--out", tmp_path / "m", *QUICK)

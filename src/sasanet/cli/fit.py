@@ -117,6 +117,9 @@ def _train(model: Any, question: Question, extra: Any, terminal: Terminal) -> bo
         warnings.simplefilter("always", InterruptedFitWarning)
         model.fit(question.X, question.y, validation=extra)
     interrupted = any(note.category is InterruptedFitWarning for note in caught)
+    for note in caught:
+        if note.category is not InterruptedFitWarning:
+            warnings.warn(note.message, note.category, stacklevel=2)
     if interrupted:
         terminal.note("Training was interrupted: the best state so far is kept and saved.")
     return interrupted

@@ -229,7 +229,9 @@ class ParquetTable:
         self.path, self._done = path, 0
         with self._file() as file:
             self._rows = file.metadata.num_rows
-            self.names = tuple(map(str, file.schema_arrow.names))
+            names = map(str, file.schema_arrow.names)
+            # pandas writes nameless row labels like this: not part of the table.
+            self.names = tuple(name for name in names if not name.startswith("__index_level_"))
 
     @contextmanager
     def _file(self) -> Iterator[Any]:
@@ -247,7 +249,9 @@ class ParquetTable:
         self._done = 0
         with self._file() as file:
             for batch in file.iter_batches(n_rows, columns=list(columns)):
-                frame = batch.to_pandas()[list(columns)]
+                frame = batch.to_pandas(ignore_metadata=True)[
+                    list(columns)
+                ]  # no column is an index
                 places = np.arange(self._done, self._done + len(frame)) + 1
                 self._done += len(frame)
                 yield Chunk(frame, places, typed=True, path=self.path)
