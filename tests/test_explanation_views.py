@@ -109,6 +109,14 @@ def test_reasons_describe_the_likeliest_class(multi: Explanation) -> None:
         assert f"the log-odds of {name} by" in multi.reasons(row)[0]
 
 
+@pytest.mark.parametrize("kind", ["one", "multi"])
+def test_reasons_of_all_rows_are_those_of_each(kind: str, request: pytest.FixtureRequest) -> None:
+    e: Explanation = request.getfixturevalue(kind)
+    said = e.all_reasons(2)
+    assert said == [e.reasons(row, k=2) for row in range(len(e))]
+    assert said != [said[0]] * len(e)
+
+
 def test_reasons_need_one_row_and_a_number(one: Explanation) -> None:
     rows: Any = [1, 2]
     with pytest.raises(TypeError):

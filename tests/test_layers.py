@@ -42,6 +42,7 @@ ROOMS = [  # from the ground up: a room may import only what stands before it
     "datasets",
     "plots",
     "demo",
+    "cli",
 ]
 MATHEMATICS = (
     "coalitions",
@@ -64,6 +65,7 @@ FORBIDDEN = {
     "encoder": ("torch",),
     "datasets": ("torch",),
     "baselines": ("matplotlib",),
+    "cli": ("torch",),
 }
 
 

@@ -18,7 +18,7 @@ The rooms, in the order a table walks through them:
 - ``posthoc``: any model or game explained: Shapley values and interactions, TreeSHAP, LIME
 - ``fastshap``: the same learned, to answer in one pass
 - ``audit``: is it true? · ``sealing``, ``persistence``: safetensors and JSON
-- ``datasets`` · ``demo``
+- ``datasets`` · ``demo`` · ``cli``: the command line
 """
 
 from sasanet.architecture import ARCHITECTURES, Architecture

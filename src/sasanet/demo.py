@@ -21,15 +21,15 @@ from sasanet.errors import MissingPackageError
 _OUTPUT = Path("demo-output")
 
 
-def main() -> None:
-    """Fit, compare, audit, explain, save, load, and leave a page to open."""
+def main(output: Path = _OUTPUT, verbose: bool = True) -> None:
+    """Fit, compare, audit, explain, save, load, and leave a page to open in ``output``."""
     X, y = load_german_credit()
     parts = train_test_split(X, y, test_size=0.3, random_state=0, stratify=y)
     X_train, X_test, y_train, y_test = parts
     print(f"German credit: {len(X_train)} applications to learn from, {len(X_test)} to judge by.\n")
 
     start = time.perf_counter()
-    model = SASANetClassifier(random_state=0, verbose=True).fit(X_train, y_train)
+    model = SASANetClassifier(random_state=0, verbose=verbose).fit(X_train, y_train)
     ours = roc_auc_score(y_test, model.predict_proba(X_test)[:, 1])
     quality = [("SASANet", ours, time.perf_counter() - start), _lightgbm(*parts)]
     print("\nQuality on the same split (area under the ROC curve):")
@@ -44,13 +44,13 @@ def main() -> None:
     words = _in_words(explanation, applicant)
     print(words)
 
-    model.save(_OUTPUT / "model")
-    again = load(_OUTPUT / "model")
+    model.save(output / "model")
+    again = load(output / "model")
     same = bool((again.predict_proba(X_test) == model.predict_proba(X_test)).all())
-    print(f"\nSaved to {_OUTPUT / 'model'}, loaded again: predictions identical: {same}.")
+    print(f"\nSaved to {output / 'model'}, loaded again: predictions identical: {same}.")
     page = _page(quality, report, explanation, applicant, words)
-    (_OUTPUT / "index.html").write_text(page, encoding="utf-8")
-    print(f"Open {_OUTPUT / 'index.html'} to see it.")
+    (output / "index.html").write_text(page, encoding="utf-8")
+    print(f"Open {output / 'index.html'} to see it.")
 
 
 def _lightgbm(

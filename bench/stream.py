@@ -1,0 +1,86 @@
+"""How fast and in how much memory the command line explains a long file.
+
+``python -m bench.stream`` fits census income for a minute, writes a million of its rows (drawn with
+replacement) to a CSV file outside the repository, and runs ``sasanet explain`` on it once per
+output format. Results are in bench/results/stream/*.json. Measure alone: both cores are used.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from bench import data, runner
+
+ROWS = 1_000_000
+_FIT_SECONDS = 60
+_PART = 50_000  # rows drawn at a time: the file is written in bounded memory too
+
+
+def explain(ending: str, n_rows: int = ROWS) -> dict[str, Any]:
+    """Explain a long CSV file from the shell, in a process whose peak memory is its own."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _sasanet(
+            "fit", _training_table(folder), "--target", "income", "--exclude", "instance_weight",
+            "--categorical", ",".join(data.CENSUS_CODES), "--time-limit", _FIT_SECONDS,
+            "--out", folder / "model",
+        )  # fmt: skip
+        table, out = _long_table(folder, n_rows), folder / f"explained.{ending}"
+        start = time.perf_counter()
+        said, peak = _sasanet("explain", folder / "model", table, "--out", out, "--json")
+        seconds, told = time.perf_counter() - start, json.loads(said)
+        assert told["rows"] == n_rows
+        return {
+            "rows": n_rows,
+            "features": len(told["features"]),
+            "seconds": seconds,  # with starting Python and loading the model
+            "rows_per_second": n_rows / seconds,
+            "explain_peak_gib": peak,
+            "table_gib": table.stat().st_size / 2**30,
+            "out_gib": out.stat().st_size / 2**30,
+        }
+
+
+def _training_table(folder: Path) -> Path:
+    path = folder / "train.csv"
+    data.read("census_income_train")[:20_000].to_csv(path, index=False)
+    return path
+
+
+def _long_table(folder: Path, n_rows: int) -> Path:
+    path, rows = folder / "long.csv", data.read("census_income_test")
+    for start in range(0, n_rows, _PART):
+        part = rows.sample(min(_PART, n_rows - start), replace=True, random_state=start)
+        part.to_csv(path, index=False, mode="a", header=start == 0)
+    return path
+
+
+def _sasanet(*words: object) -> tuple[str, float]:
+    """Run the command line as a user does; return what it said and its peak memory in GiB."""
+    asked = [sys.executable, "-m", "sasanet.cli", *map(str, words)]
+    process = subprocess.Popen(asked, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    with process.stdout:
+        said = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, asked)
+    return said, usage.ru_maxrss / 2**20
+
+
+JOBS: dict[str, runner.Job] = {
+    "explain-csv": lambda: explain("csv"),
+    "explain-parquet": lambda: explain("parquet"),
+}
+
+
+if __name__ == "__main__":
+    runner.main("stream", JOBS, lambda _: None)

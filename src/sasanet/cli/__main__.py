@@ -1,0 +1,5 @@
+"""``python -m sasanet.cli`` is ``sasanet``."""
+
+from sasanet.cli import main
+
+main()
