@@ -16,13 +16,13 @@ from sasanet.errors import InvalidInputError
 from sasanet.recipe import read_count
 from sasanet.tasks import TabularClassifier, TabularRegressor
 
-_MOST_COLUMNS = 100  # of the shallow structure: 4,950 pairs, about a gigabyte per batch
+_MOST_COLUMNS = 64  # of the shallow structure: 2,016 pairs, two gigabytes per 512 rows
 _START = 0.1  # size of the first outputs: noise to begin with would have to be unlearned
 _PARAMETERS = f"""
     Parameters
     ----------
     structure : {{"shallow", "deep"}}, default="shallow"
-        All pairs of columns at once (at most 100 columns), or stages of disjoint pairs after which
+        All pairs of columns at once (at most 64 columns), or stages of disjoint pairs after which
         every column has met every other.
     width : int, default=8
         Width of the columns' representations.
