@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types check clean bench-core bench-faithful bench-accuracy paper paper-quick
+.PHONY: demo test lint types check clean bench-core bench-faithful bench-accuracy bench-stream paper paper-quick
 .DEFAULT_GOAL := test
 
 # One environment for everything; rebuilt when the requirements change.
@@ -40,6 +40,9 @@ bench-faithful: $(READY)
 bench-accuracy: $(READY)
 	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[bench]'
 	$(BIN)/python -m bench.accuracy
+
+bench-stream: $(READY)
+	$(BIN)/python -m bench.stream
 
 # The paper's experiments: SASANET_DATA names the directory of the data sets. The quick ones are the same on small samples.
 paper: $(READY)

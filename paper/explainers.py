@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from bench.data import Split
-from sasanet.fastshap import FastSHAP
 
 from paper.settings import FOLDER, is_quick
 from sasanet import SASANetClassifier, load
 from sasanet.explanation import Explanation
+from sasanet.fastshap import FastSHAP
 from sasanet.posthoc import game_of, kernel_shap, marginal_game
 
 FAST_ROWS = 20_000  # training rows FastSHAP learns from
