@@ -83,4 +83,4 @@ JOBS: dict[str, runner.Job] = {
 
 
 if __name__ == "__main__":
-    runner.main("stream", JOBS, lambda _: None)
+    runner.main("bench.stream", runner.RESULTS / "stream", JOBS, lambda _: None)
