@@ -1,0 +1,182 @@
+"""Predictions and labels in, how good they are out: measures with 95 % intervals, by group too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn import metrics
+
+Floats = NDArray[np.float64]
+Weighted = Callable[[Floats, Floats, Floats], float]  # labels, predictions, weights → number
+_DRAWS, _FEWEST, _WORK = 200, 40, 2_000_000  # resamples; rows × resamples at most
+_Z = 1.959964
+_MOST_GROUPS, _QUARTERS = 12, 4
+_FEWEST_ROWS = 10  # a group of fewer says nothing
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One measure of predictions, what knowing nothing would score, and which way is better."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    nothing: float
+    better: str
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How one measure is computed, and between which ends it lies."""
+
+    name: str
+    compute: Weighted
+    better: str
+    ends: tuple[float, float]
+
+
+def measure(task: str, labels: Floats, predicted: Floats, base: Floats) -> list[dict[str, Any]]:
+    """Return every measure of a task that these labels define.
+
+    Parameters
+    ----------
+    task : {"binary", "multiclass", "regression"}
+        What is predicted.
+    labels : ndarray (n,)
+        Class indices, or numbers.
+    predicted : ndarray (n, C) or (n,)
+        Probabilities, or numbers.
+    base : ndarray (C,) or ()
+        The same of the base value: what is predicted when nothing is known.
+
+    Returns
+    -------
+    list of dict
+        Fields of :class:`Measure`.
+
+    Examples
+    --------
+    >>> labels = np.array([1.0, 2.0, 3.0])
+    >>> found = measure("regression", labels, labels, np.array(2.0))
+    >>> [(one["name"], one["value"]) for one in found][0]
+    ('R²', 1.0)
+    """
+    nothing = np.broadcast_to(base, predicted.shape)
+    return [asdict(_with_interval(kind, labels, predicted, nothing)) for kind in _kinds(task)]
+
+
+def by_group(
+    task: str, labels: Floats, predicted: Floats, base: Floats, group: pd.Series
+) -> list[dict[str, Any]]:
+    """Return for each group its size, what came, what was predicted, and the measures."""
+    found, names = [], _group_names(group)
+    for name in names.value_counts().index[:_MOST_GROUPS]:
+        rows = (names == name).to_numpy()
+        if rows.sum() < _FEWEST_ROWS:
+            continue
+        one: dict[str, Any] = {"name": str(name), "rows": int(rows.sum())}
+        if task != "multiclass":
+            shown = predicted[:, 1] if task == "binary" else predicted
+            one |= {"observed": labels[rows].mean(), "predicted": shown[rows].mean()}
+        one["measures"] = measure(task, labels[rows], predicted[rows], base)
+        found.append(one)
+    return found
+
+
+def _group_names(group: pd.Series) -> pd.Series:
+    """Return the group of every row; a number with many values is cut into quarters."""
+    numeric = pd.api.types.is_numeric_dtype(group) and not pd.api.types.is_bool_dtype(group)
+    if numeric and group.nunique() > _MOST_GROUPS:
+        group = pd.qcut(group.astype(np.float64), _QUARTERS, duplicates="drop", precision=3)
+    return group.astype(object).where(group.notna(), "(missing)").map(str)
+
+
+def _with_interval(kind: Kind, labels: Floats, predicted: Floats, nothing: Floats) -> Measure:
+    """Return a measure ± 1.96 of its bootstrap standard error over rows."""
+    everyone = np.ones(len(labels))
+    if not _is_defined(kind, labels):
+        return Measure(kind.name, np.nan, np.nan, np.nan, np.nan, kind.better)
+    value = kind.compute(labels, predicted, everyone)
+    n_draws = int(np.clip(_WORK / len(labels), _FEWEST, _DRAWS))
+    random, draws = np.random.default_rng(0), []
+    for _ in range(n_draws):
+        weights = np.bincount(random.integers(len(labels), size=len(labels)), minlength=len(labels))
+        if _is_defined(kind, labels[weights > 0]):
+            draws.append(kind.compute(labels, predicted, weights.astype(np.float64)))
+    half = _Z * float(np.std(draws)) if draws else np.nan
+    low, high = max(kind.ends[0], value - half), min(kind.ends[1], value + half)
+    return Measure(
+        kind.name, value, low, high, kind.compute(labels, nothing, everyone), kind.better
+    )
+
+
+def _is_defined(kind: Kind, labels: Floats) -> bool:
+    """Whether the labels differ, where a measure compares what differs."""
+    return not kind.name.startswith(("Area", "Average", "R²")) or len(np.unique(labels)) > 1
+
+
+def _kinds(task: str) -> list[Kind]:
+    share, positive = (0.0, 1.0), (0.0, np.inf)
+    if task == "regression":
+        return [
+            Kind("R²", _r2, "higher", (-np.inf, 1.0)),
+            Kind("Root mean squared error", _rmse, "lower", positive),
+            Kind("Mean absolute error", _mae, "lower", positive),
+        ]
+    ranking = [
+        Kind("Area under the ROC curve", _auc, "higher", share),
+        Kind("Average precision", _precision, "higher", share),
+    ]
+    return [
+        *(ranking if task == "binary" else []),
+        Kind("Accuracy", _accuracy, "higher", share),
+        Kind("Cross-entropy", _cross_entropy, "lower", positive),
+        Kind("Brier score", _brier, "lower", (0.0, 2.0)),
+    ]
+
+
+def _auc(labels: Floats, predicted: Floats, weights: Floats) -> float:
+    return float(metrics.roc_auc_score(labels, predicted[:, 1], sample_weight=weights))
+
+
+def _precision(labels: Floats, predicted: Floats, weights: Floats) -> float:
+    return float(metrics.average_precision_score(labels, predicted[:, 1], sample_weight=weights))
+
+
+def _accuracy(labels: Floats, predicted: Floats, weights: Floats) -> float:
+    return float(np.average(predicted.argmax(axis=1) == labels, weights=weights))
+
+
+def _cross_entropy(labels: Floats, predicted: Floats, weights: Floats) -> float:
+    return float(np.average(surprise(labels, predicted), weights=weights))
+
+
+def _brier(labels: Floats, predicted: Floats, weights: Floats) -> float:
+    """Return the mean squared distance of probabilities, halved for two classes as is usual."""
+    came = np.eye(predicted.shape[1])[labels.astype(int)]
+    squares = ((predicted - came) ** 2).sum(axis=1) / (2 if predicted.shape[1] == 2 else 1)
+    return float(np.average(squares, weights=weights))
+
+
+def _r2(labels: Floats, predicted: Floats, weights: Floats) -> float:
+    return float(metrics.r2_score(labels, predicted, sample_weight=weights))
+
+
+def _rmse(labels: Floats, predicted: Floats, weights: Floats) -> float:
+    return float(np.sqrt(np.average((labels - predicted) ** 2, weights=weights)))
+
+
+def _mae(labels: Floats, predicted: Floats, weights: Floats) -> float:
+    return float(np.average(np.abs(labels - predicted), weights=weights))
+
+
+def surprise(labels: Floats, predicted: Floats) -> Floats:
+    """Return −log of the probability that each row's own class was given: (n,), (n, C) → (n,)."""
+    given = predicted[np.arange(len(labels)), labels.astype(int)]
+    return np.asarray(-np.log(np.maximum(given, 1e-15)))
