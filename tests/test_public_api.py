@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 import sasanet
-from sasanet import audit, datasets, encoder, explanation, plots, table
+from sasanet import audit, datasets, encoder, explanation, plots, report, table
 
 PUBLIC = [getattr(sasanet, name) for name in sasanet.__all__] + [
     audit.audit,
@@ -16,7 +16,9 @@ PUBLIC = [getattr(sasanet, name) for name in sasanet.__all__] + [
     encoder.TableEncoder,
     explanation.Explanation,
     table.read_table,
+    plots.dependence_data,
     plots.waterfall_data,
+    report.write_report,
 ]
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
-_BINS = 20
+_BINS, _FEWEST = 20, 5  # bins, and rows in each
 _Z = 1.959964
 _DARK, _LIGHT = "#053061", "#7fb3d5"
 MISSING, OTHERS = "(missing)", "(other levels)"
@@ -141,20 +141,29 @@ def _missing_note(data: pd.DataFrame) -> str:
 
 
 def _number_lines(numbers: Floats, values: Floats) -> list[list[object]]:
-    """Return bins of equal count; few distinct numbers are bins of their own."""
-    distinct = np.unique(numbers)
-    if len(distinct) <= _BINS:
-        codes = np.searchsorted(distinct, numbers)
-    else:
-        edges = np.unique(np.quantile(numbers, np.arange(1, _BINS) / _BINS, method="higher"))
-        codes = np.searchsorted(edges, numbers, side="right")
-    lines = []
+    """Return one line per bin of similar numbers."""
+    codes, lines = _bin_codes(numbers), []
     for code in np.unique(codes):
         inside = codes == code
         ends = f"{numbers[inside].min():.6g}", f"{numbers[inside].max():.6g}"
         label = ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
         lines.append(_line(label, float(numbers[inside].mean()), values[inside]))
     return lines
+
+
+def _bin_codes(numbers: Floats) -> NDArray[np.intp]:
+    """Return the bin of every number: bins of equal count, a dominating value has its own."""
+    distinct, place, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    if len(distinct) <= _BINS:
+        return np.asarray(place)
+    heavy = counts > len(numbers) / _BINS
+    light = np.where(heavy, 0, counts)
+    step = max(_FEWEST, light.sum() / max(1, _BINS - heavy.sum()))
+    # A new bin starts where the light values have filled one, and on both sides of a heavy one.
+    filled = (np.cumsum(light) - light) // step
+    starts = np.diff(filled, prepend=0) > 0
+    starts |= heavy | np.append(False, heavy[:-1])
+    return np.asarray(np.cumsum(starts)[place])
 
 
 def _level_lines(names: pd.Series, values: Floats, top: int) -> list[list[object]]:

@@ -113,6 +113,7 @@ def _describe(model: SelfExplainingModel, given: Given) -> list[tuple[str, str]]
     """Return what the model is, as pairs of a term and its description."""
     task, columns = model.target_.task, model.encoder_.columns
     n_numbers = sum(column.kind == "number" for column in columns)
+    kinds = f"{n_numbers} numbers, {len(columns) - n_numbers} categories"
     base, names = _base_prediction(model), [str(label) for label in model.target_.labels]
     if task == "regression":
         predicts, start = given.target, f"{float(base):.6g}, the mean of the training target"
@@ -129,7 +130,10 @@ def _describe(model: SelfExplainingModel, given: Given) -> list[tuple[str, str]]
     return [
         ("Kind", f"{type(model).__name__}, a {shape.marginal} network{members}"),
         ("Predicts", predicts),
-        ("From", f"{len(columns)} features: {n_numbers} numbers, {len(columns) - n_numbers} categories"),
+        (
+            "From",
+            f"{len(columns)} features: {kinds}",
+        ),
         ("Knowing nothing", start),
         ("Size", f"{weights:,} weights; {_training(model.history_, last)}"),
     ]

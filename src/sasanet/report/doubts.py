@@ -99,7 +99,7 @@ def _large_errors(errors: NDArray[np.float64]) -> Doubt:
     return Doubt(
         "error",
         "Largest errors",
-        f"The {100 * _LARGE_ERROR:g} % of rows whose label the model expected least.",
+        f"The {100 * _LARGE_ERROR:g} % of rows where prediction and label differ most.",
         rows,
         [],
         order[: min(_LISTED, n_rows)].tolist(),
@@ -113,7 +113,7 @@ def _by_cell(key: str, cells: Mask, columns: tuple[Column, ...], notes: list[str
     listed = [(columns[j].name, int(counts[j]), notes[j]) for j in order]
     by_row = cells.sum(axis=1)
     worst = [int(i) for i in np.argsort(-by_row, kind="stable")[:_LISTED] if by_row[i]]
-    return Doubt(key, *_WORDS[key], cells.any(axis=1), listed, worst)
+    return Doubt(key, *_WORDS[key], by_row > 0, listed, worst)
 
 
 def _beyond(data: pd.DataFrame, columns: tuple[Column, ...]) -> Mask:

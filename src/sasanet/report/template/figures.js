@@ -35,6 +35,10 @@ function ticks(low, high, count = 3) {
   return found;
 }
 
+function rough(value) {
+  return shown(Math.abs(value) >= 1000 ? Math.round(value) : Number(value.toPrecision(3)));
+}
+
 function cut(text, length) {
   return text.length <= length ? text : text.slice(0, length - 1) + "…";
 }
@@ -65,13 +69,13 @@ function numberFigure(lines, label) {
   const at = points.length > 2 ? [0, points.length >> 1, points.length - 1] : points.map((_, i) => i);
   at.forEach((i, n) => {
     const anchor = at.length > 1 ? ["start", n === at.length - 1 ? "end" : "middle", "end"][n] : "middle";
-    svg.append(make("text", { x: anchor === "start" ? left : anchor === "end" ? right : x(i), y: bottom + 20, "text-anchor": anchor }, shown(Number(points[i][1].toPrecision(3)))));
+    svg.append(make("text", { x: anchor === "start" ? left : anchor === "end" ? right : x(i), y: bottom + 20, "text-anchor": anchor }, rough(points[i][1])));
   });
   return svg;
 }
 
 function levelFigure(lines, label) {
-  const width = 320, row = 19, left = 128, right = 308, height = row * lines.length + 24;
+  const width = 320, row = 19, left = 132, right = 308, height = row * lines.length + 24;
   const svg = plot(width, height, label);
   const ends = lines.flatMap((line) => [line[5], line[6], line[3], line[4]]).concat(0);
   const low = Math.min(...ends), high = Math.max(...ends), x = scale(low, high, left + 6, right - 6);
@@ -81,7 +85,7 @@ function levelFigure(lines, label) {
   }
   lines.forEach((line, i) => {
     const y = row * i + row / 2 + 2;
-    const word = make("text", { class: "word", x: left - 4, y: y + 4, "text-anchor": "end" }, cut(line[0], 20));
+    const word = make("text", { class: "word", x: left - 4, y: y + 4, "text-anchor": "end" }, cut(line[0], 18));
     word.append(make("title", {}, `${line[0]}: ${plain(line[2], 3)} (${line[7]} rows)`));
     svg.append(word);
     svg.append(make("rect", { class: "band", x: x(line[5]), width: Math.max(1, x(line[6]) - x(line[5])), y: y - 4, height: 8 }));
@@ -104,7 +108,7 @@ function dependenceFigure(feature, output, units) {
 }
 
 function calibrationFigure(found, task) {
-  const width = 320, height = 300, left = 46, right = 308, top = 10, bottom = 258;
+  const width = 320, height = 300, left = 56, right = 308, top = 10, bottom = 258;
   const bins = found.bins, ends = bins.flatMap((b) => [b.predicted, b.observed, b.low, b.high]).filter((v) => v !== null);
   const low = task === "regression" ? Math.min(...ends) : 0, high = task === "regression" ? Math.max(...ends) : Math.max(...ends, 0.1);
   const svg = plot(width, height, `Calibration: mean difference of predicted and observed ${found.error.toPrecision(3)}, of which ${found.noise.toPrecision(3)} would be chance`);

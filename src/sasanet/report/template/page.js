@@ -63,7 +63,7 @@ function showHead() {
 function rowLine(row) {
   const line = element("tr", { "data-row": row }), output = ROWS.likeliest(row);
   if (row === state.row) line.setAttribute("aria-current", "true");
-  const button = element("button", { type: "button", "aria-label": `Show row ${ROWS.labels[row]}` }, ROWS.labels[row]);
+  const button = element("button", { type: "button", "aria-label": `Show row ${ROWS.labels[row]}`, title: ROWS.labels[row] }, cut(ROWS.labels[row], 14));
   line.append(element("th", { scope: "row" }, button));
   line.append(element("td", { class: DATA.task === "binary" ? "short" : "" }, ROWS.words(ROWS.raw(row), output)));
   if (ROWS.actual) line.append(element("td", {}, ROWS.actualWords(row)));
