@@ -16,7 +16,10 @@ PUBLIC = [getattr(sasanet, name) for name in sasanet.__all__] + [
     encoder.TableEncoder,
     explanation.Explanation,
     table.read_table,
+    plots.arrival_data,
     plots.dependence_data,
+    plots.history_data,
+    plots.profile_data,
     plots.waterfall_data,
     report.write_report,
 ]

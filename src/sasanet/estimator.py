@@ -117,7 +117,7 @@ class SelfExplainingModel(BaseEstimator):
         table, y, weights = self._check(X, y, sample_weight)
         recipe = resolve(self.get_params(deep=False), len(table))
         random = check_random_state(self.random_state)
-        device = _pick_device(self.device)
+        device = inference.pick_device(self.device)
         target = self._read_target(y, weights)
         held_out = target.hold_out(0 if validation else recipe.validation_fraction, random)
         numbers = "knots" if recipe.architecture.numbers == "knots" else "standard"
@@ -246,11 +246,7 @@ class SelfExplainingModel(BaseEstimator):
             ``base_values + values.sum(axis=1)`` is the raw prediction.
         """
         table, cells = self._encode(X)
-        if self.network_.attribution is None:
-            raise InvalidInputError(
-                "explain needs a Shapley module, however: this model was built with "
-                "attribution='none' (the ablation SASANet-d); fit one with another attribution"
-            )
+        self._check_explains()
         found, scale = inference.attributions(self.network_, cells), self.target_.scale
         errors = None
         if refine:
@@ -270,6 +266,31 @@ class SelfExplainingModel(BaseEstimator):
             error_std=errors if errors is None or not single else errors[..., 0],
             units=self.target_.units,
         )
+
+    def _check_explains(self) -> None:
+        if self.network_.attribution is None:
+            raise InvalidInputError(
+                "explain needs a Shapley module, however: this model was built with "
+                "attribution='none' (the ablation SASANet-d); fit one with another attribution"
+            )
+
+    def profiles(self, X: Any) -> Floats:
+        """Return what each feature adds from coming first to coming last in an order: φ_{i,k}.
+
+        The points divide that way evenly; their mean over positions is the attribution (Lemma 3.9),
+        and of a missing cell they are 0. Shape: (n, d, points), for multiclass (n, d, points, C).
+
+        Examples
+        --------
+        >>> from sasanet import SASANetRegressor
+        >>> model = SASANetRegressor(max_epochs=1).fit([[0, 1], [1, 1], [2, 5]], [1.0, 2.0, 3.0])
+        >>> model.profiles([[1, 5]]).shape
+        (1, 2, 8)
+        """
+        _, cells = self._encode(X)
+        self._check_explains()
+        found = inference.profiles(self.network_, cells).numpy() * self.target_.scale
+        return np.asarray(found[..., 0] if found.shape[-1] == 1 else found)
 
     def _refine(self, cells: Tensor, values: Tensor, effort: float) -> tuple[Tensor, Tensor]:
         """Return refined attributions and their errors, in the network's units."""
@@ -375,17 +396,3 @@ def _rows(cells: Any, targets: Floats, weights: Floats, device: Any) -> Rows:
     """Put encoded rows on the device; weights are relative, so their mean becomes 1."""
     tensors = (cells, targets, weights / weights.mean())
     return Rows(*(torch.as_tensor(part, dtype=torch.float32).to(device) for part in tensors))
-
-
-def _pick_device(device: str) -> torch.device:
-    """Return the named device, or the fastest one present."""
-    if device != "auto":
-        try:
-            return torch.empty(0, device=device).device
-        except (RuntimeError, AssertionError) as error:
-            raise InvalidInputError(
-                f"device must be 'auto' or one torch can use here, however: {device!r} ({error})"
-            ) from None
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
