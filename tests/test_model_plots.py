@@ -105,7 +105,7 @@ def test_arrivals_lead_from_the_base_value_to_the_prediction():
     assert data["value"].iloc[0] == model.base_value_[0]
     assert data["value"].iloc[-1] == pytest.approx(model.decision_function(X)[2], abs=1e-5)
     strongest = X.columns[np.abs(values).argmax()]
-    assert data["label"].iloc[1].startswith(f"{strongest} = ")
+    assert data["feature"].iloc[1] == strongest
     assert data["value"].iloc[1] == pytest.approx(model.value(X, [strongest])[2], abs=1e-5)
     assert data["certainty"].iloc[-1] == pytest.approx(model.predict_proba(X)[2].max(), abs=1e-5)
 

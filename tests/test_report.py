@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 from sklearn.metrics import average_precision_score, log_loss, roc_auc_score
 
-from reported import HOSTILE, credit, hostile, masses, penguins, sequences
+from reported import HOSTILE, credit, fitted, hostile, masses, penguins, sequences
+from sasanet import SASANetClassifier
 from sasanet.errors import InvalidInputError, MissingPackageError
 from sasanet.portable import PortableNetwork
 from sasanet.report import write_report
@@ -174,6 +175,17 @@ def test_a_model_that_cannot_travel_brings_the_values_without_each_feature():
     assert content["data"]["network"] is None
     found = unpack(content["data"]["without"])[..., 0]
     np.testing.assert_allclose(found, model.value(X, masks), rtol=1e-6, atol=1e-6)
+
+
+def test_one_row_and_an_array_without_names_will_do(tmp_path):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(40, 3)), random.random(40) < 0.5
+    model = fitted(SASANetClassifier, X, y)
+    content = gather(model, X[:1], y[:1], None)
+    assert content["facts"]["audit"] is None
+    assert np.isnan(content["facts"]["quality"]["measures"][0]["value"])
+    text = write_report(model, X[:1], tmp_path / "page.html", y[:1]).read_text("utf-8")
+    assert "undefined" in text
 
 
 def test_names_and_levels_cannot_leave_their_place(tmp_path):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sasanet.plots.drawing import new_axes, shorten, tidy
+from sasanet.plots.drawing import new_axes, short_names, shorten, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sasanet.estimator import SelfExplainingModel
 
 Floats = NDArray[np.float64]
-_DARK = "#053061"
+_DARK, _NOTHING = "#053061", "nothing known"
 
 
 def arrival_data(model: SelfExplainingModel, X: Any, row: int = 0) -> pd.DataFrame:
@@ -34,9 +34,9 @@ def arrival_data(model: SelfExplainingModel, X: Any, row: int = 0) -> pd.DataFra
     Returns
     -------
     DataFrame
-        One line per arrival, the first of nothing known: ``label``; ``value``, the raw output (for
-        multiclass that of the class predicted in the end); ``certainty``, its probability (NaN for
-        regression). Missing cells never arrive.
+        One line per arrival, the first of nothing known: ``feature`` and ``cell``; ``value``, the
+        raw output (for multiclass that of the class predicted in the end); ``certainty``, its
+        probability (NaN for regression). Missing cells never arrive.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def arrival_data(model: SelfExplainingModel, X: Any, row: int = 0) -> pd.DataFra
     >>> X, y = load_penguins()
     >>> model = SASANetClassifier(random_state=0, max_epochs=3).fit(X, y)
     >>> data = arrival_data(model, X)
-    >>> data["label"].iloc[0], len(data)
+    >>> data["feature"].iloc[0], len(data)
     ('nothing known', 8)
     """
     e = model.explain(X)[row]
@@ -58,10 +58,14 @@ def arrival_data(model: SelfExplainingModel, X: Any, row: int = 0) -> pd.DataFra
     for step, feature in enumerate(order, start=1):
         known[0, step:, feature] = True
     raw = model.value(e.data, known)[0].reshape(len(order) + 1, -1)
-    labels = [f"{e.feature_names[j]} = {_cell(e.data.iloc[0, j])}" for j in order]
     certainty = _certainty(raw, k) if model.target_.labels else np.full(len(raw), np.nan)
     return pd.DataFrame(
-        {"label": ["nothing known", *labels], "value": raw[:, k], "certainty": certainty}
+        {
+            "feature": [_NOTHING, *(e.feature_names[j] for j in order)],
+            "cell": ["", *(_cell(e.data.iloc[0, j]) for j in order)],
+            "value": raw[:, k],
+            "certainty": certainty,
+        }
     )
 
 
@@ -99,7 +103,7 @@ def arrival(
     """
     data = arrival_data(model, X, row)
     if len(data) > top + 2:
-        last = data.iloc[[-1]].assign(label=f"{len(data) - top - 1} other features")
+        last = data.iloc[[-1]].assign(feature=f"{len(data) - top - 1} other features", cell="")
         data = pd.concat([data.iloc[: top + 1], last])
     if ax is None:
         ax = new_axes((7.5, 0.34 * len(data) + 1.3))
@@ -107,13 +111,20 @@ def arrival(
     ax.step(values, heights, where="pre", color="0.6", lw=1)
     ax.plot(values, heights, ls="", marker="o", ms=5, color=_DARK)
     ax.axvline(values[-1], color="0.5", lw=0.8, ls="--")
-    words = [shorten(str(label), 44) for label in data["label"]]
-    ax.set_yticks(heights, [words[0], *(f"+ {word}" for word in words[1:])])
+    ax.set_yticks(heights, _words(data))
     for height, share in zip(heights, data["certainty"], strict=True):
         if not np.isnan(share):
             ax.annotate(f"{100 * share:.0f} %", (1.01, height), xycoords=("axes fraction", "data"),
                         va="center", fontsize=9)  # fmt: skip
     ax.margins(x=0.06)
-    certain = "; at the right the certainty" if model.target_.labels else ""
+    certain = "\nat the right: certainty of the class predicted in the end"
+    certain = certain if model.target_.labels else ""
     ax.set_xlabel(f"v(S) of what is known ({model.target_.units}){certain}")
     return tidy(ax)
+
+
+def _words(data: pd.DataFrame) -> list[str]:
+    """Return what stands beside each arrival, names and cells shortened each on its own."""
+    names = short_names(data["feature"].tolist()[1:], 30)
+    cells = [f" = {shorten(cell, 18)}" if cell else "" for cell in data["cell"].tolist()[1:]]
+    return [_NOTHING, *(f"+ {name}{cell}" for name, cell in zip(names, cells, strict=True))]

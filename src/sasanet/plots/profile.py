@@ -9,7 +9,7 @@ import pandas as pd
 
 from sasanet.errors import InvalidInputError
 from sasanet.explanation import Explanation
-from sasanet.plots.drawing import new_axes, shorten, tidy
+from sasanet.plots.drawing import new_axes, short_names, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,10 +117,10 @@ def profile(
         ax.scatter(column, heights, s=60 - 46 * k / last, color=grey, edgecolor="black",
                    linewidth=0.5, zorder=3, label=name)  # fmt: skip
     ax.axvline(0.0, color="0.5", lw=0.8, ls="--", zorder=0)
-    ax.set_yticks(heights, [shorten(str(name), 40) for name in shown.index])
+    ax.set_yticks(heights, short_names([str(name) for name in shown.index], 40))
     ax.set_ylim(-0.6, len(shown) - 0.4)
     rest = len(data) - len(shown)
     towards = "" if row is not None else ", towards its attribution"
-    more = f" ({rest} weaker features not shown)" if rest else ""
+    more = f"\n{rest} weaker features are not shown" if rest else ""
     ax.set_xlabel(f"what the feature adds{towards} ({model.target_.units}){more}")
-    return tidy(ax)
+    return tidy(ax, legend_above=True)

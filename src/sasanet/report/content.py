@@ -119,7 +119,7 @@ def _describe(model: SelfExplainingModel, given: Given) -> list[tuple[str, str]]
         predicts, start = given.target, f"{float(base):.6g}, the mean of the training target"
     elif task == "binary":
         predicts = f"the probability that {given.target} is {names[1]} (otherwise {names[0]})"
-        start = f"{100 * base[1]:.3g} %, log-odds {model.base_value_[0]:.3f}".replace("-", "−")
+        start = f"{100 * base[1]:.3g} %, log-odds {model.base_value_[0]:+.3f}"
     else:
         predicts = f"which of {len(names)} classes {given.target} is: {', '.join(names)}"
         shares = zip(names, base, strict=True)

@@ -74,7 +74,7 @@ def render(content: dict[str, Any], jinja2: Any) -> str:
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"number": number, "percent": percent}
+    environment.filters |= {"number": number, "breakable": _breakable}
     script, style = "\n".join(map(_read, _SCRIPTS)), _read("page.css")
     safe = environment.filters["safe"]
     filled = environment.from_string(_read("template.html")).render(
@@ -103,15 +103,10 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"
 
 
-def percent(share: float) -> str:
-    """Return a share as a percentage.
-
-    Examples
-    --------
-    >>> percent(0.1234)
-    '12.3 %'
-    """
-    return f"{100 * share:.1f} %"
+def _breakable(name: str) -> Any:
+    """Return an escaped name that may go on in the next line after an underscore."""
+    markupsafe = need_package("markupsafe", "report")  # what jinja2 stands on
+    return markupsafe.escape(name).replace("_", markupsafe.Markup("_<wbr>"))
 
 
 def _read(name: str) -> str:

@@ -14,6 +14,11 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
+// Text that may go on in the next line after an underscore.
+function breakable(text) {
+  return text.split("_").flatMap((part, i) => (i ? ["_", document.createElement("wbr"), part] : [part]));
+}
+
 function plot(width, height, label) {
   return make("svg", { class: "plot", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
 }

@@ -69,7 +69,7 @@ function rowLine(row) {
   if (ROWS.actual) line.append(element("td", {}, ROWS.actualWords(row)));
   const reasons = ROWS.strongest(row, output).slice(0, 3).filter((j) => ROWS.attribution(row, j, output) !== 0)
     .map((j) => `${ROWS.columns[j].name} = ${cut(ROWS.cell(row, j), 28)} ${ROWS.attribution(row, j, output) > 0 ? "↑" : "↓"}`);
-  line.append(element("td", { class: "why" }, reasons.join(", ")));
+  line.append(element("td", { class: "why" }, ...breakable(reasons.join(", "))));
   line.addEventListener("click", () => goToRow(row, false));
   return line;
 }
@@ -115,7 +115,8 @@ function showRow() {
   const reasons = ROWS.strongest(row, output).slice(0, 5).filter((j) => ROWS.attribution(row, j, output) !== 0);
   at("reasons").replaceChildren(...reasons.map((j) => {
     const phi = ROWS.attribution(row, j, output);
-    return element("li", {}, `${ROWS.columns[j].name} = ${ROWS.cell(row, j)} ${phi > 0 ? "raises" : "lowers"} the ${unitsOf(output)} by ${plain(Math.abs(phi), DATA.decimals)}`);
+    const verb = phi > 0 ? "raises" : "lowers", by = plain(Math.abs(phi), DATA.decimals);
+    return element("li", {}, ...breakable(`${ROWS.columns[j].name} = ${ROWS.cell(row, j)} ${verb} the ${unitsOf(output)} by ${by}`));
   }));
   showWaterfall();
   showWhatIf();
@@ -158,7 +159,7 @@ function featureLine(column, phi, bar) {
   box.disabled = missing;
   box.addEventListener("change", () => switchFeature(column, box.checked));
   const line = element("tr", { class: "feature" }, element("td", {}, box),
-    element("th", { scope: "row" }, `${name} = ${ROWS.cell(state.row, column)}`), element("td", {}, bar), numberCell(phi, signed));
+    element("th", { scope: "row" }, ...breakable(`${name} = ${ROWS.cell(state.row, column)}`)), element("td", {}, bar), numberCell(phi, signed));
   line.classList.toggle("off", !state.known[column]);
   return line;
 }
