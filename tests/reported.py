@@ -18,7 +18,7 @@ QUOTED = "\"'><img src=x onerror=alert(2)>"
 def fitted(kind, X, y, **fields):
     """Fit a small network for two epochs."""
     network = Architecture(**SMALL | fields)
-    return kind(network, random_state=0, max_epochs=2, teacher=0).fit(X, y)
+    return kind(network, random_state=0, max_epochs=2, teacher=0, attribution_steps=5).fit(X, y)
 
 
 @cache
@@ -53,7 +53,7 @@ def sequences():
     X, y = load_penguins()
     shape = {"marginal": "sequence", "attribution": "attention", "attribution_layers": (8,)}
     model = fitted(SASANetClassifier, X[::4], y[::4] == "Gentoo", attribution_width=8, **shape)
-    return model, X[1::16].assign(gentoo=y[1::16] == "Gentoo")
+    return model, X[1::32].assign(gentoo=y[1::32] == "Gentoo")
 
 
 @cache

@@ -70,6 +70,9 @@ def test_groups_are_levels_or_quarters(labelled):
     base, chance = np.array([0.5, 0.5]), pd.Series(predicted[:, 1])
     quarters = by_group("binary", labels, predicted, base, chance)
     assert [group["rows"] for group in quarters] == [100] * 4
+    assert quarters[0]["name"].startswith(f"{chance.min():.6g} to ")
+    assert quarters[3]["name"].endswith(f" to {chance.max():.6g}")
+    assert quarters[0]["predicted"] < 0.25 < 0.75 < quarters[3]["predicted"]
     sides = chance.gt(0.5).map({True: "likely", False: "not"}).where(chance < 0.99, None)
     found = {group["name"]: group for group in by_group("binary", labels, predicted, base, sides)}
     assert set(found) <= {"likely", "not", "(missing)"}

@@ -203,4 +203,5 @@ def test_a_printed_page_has_no_controls(open_report):
     page.emulate_media(media="print")
     assert page.locator("#controls").is_hidden()
     assert page.locator("#waterfall").is_visible()
+    assert page.get_by_role("button", name="Actual").is_visible()  # a column's head
     assert len(page.pdf()) > 10_000

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn import metrics
+from sklearn import config_context, metrics
 
 Floats = NDArray[np.float64]
-Weighted = Callable[[Floats, Floats, Floats], float]  # labels, predictions, weights → number
+Compute = Callable[[Floats, Floats], float]  # labels, predictions → number
 _DRAWS, _MOST_RESAMPLED = 100, 20_000  # resamples, and rows in each
 _Z = 1.959964
 _MOST_GROUPS, _QUARTERS = 12, 4
+_MISSING = "(missing)"
 _FEWEST_ROWS = 10  # a group of fewer says nothing
 
 
@@ -36,7 +37,7 @@ class Kind:
     """How one measure is computed, and between which ends it lies."""
 
     name: str
-    compute: Weighted
+    compute: Compute
     better: str
     ends: tuple[float, float]
 
@@ -81,7 +82,7 @@ def by_group(
 ) -> list[dict[str, Any]]:
     """Return for each group its size, what came, what was predicted, and the measures."""
     found, names = [], _group_names(group)
-    for name in names.value_counts().index[:_MOST_GROUPS]:
+    for name in names.cat.categories[:_MOST_GROUPS]:
         rows = (names == name).to_numpy()
         if rows.sum() < _FEWEST_ROWS:
             continue
@@ -96,10 +97,17 @@ def by_group(
 
 def _group_names(group: pd.Series) -> pd.Series:
     """Return the group of every row; a number with many values is cut into quarters."""
+    missing = group.isna().to_numpy()
     numeric = pd.api.types.is_numeric_dtype(group) and not pd.api.types.is_bool_dtype(group)
-    if numeric and group.nunique() > _MOST_GROUPS:
-        group = pd.qcut(group.astype(np.float64), _QUARTERS, duplicates="drop", precision=3)
-    return group.astype(object).where(group.notna(), "(missing)").map(str)
+    if not numeric or group.nunique() <= _MOST_GROUPS:
+        names = group.map(str).astype(object).mask(missing, _MISSING)
+        return pd.Series(pd.Categorical(names, categories=names.value_counts().index))
+    values = group.astype(np.float64)
+    codes = pd.Series(pd.qcut(values, _QUARTERS, labels=False, duplicates="drop"), values.index)
+    ends = values.groupby(codes).agg(["min", "max"])
+    labels = [f"{low:.6g} to {high:.6g}" for low, high in ends.to_numpy()]
+    names = codes.map(dict(zip(ends.index, labels, strict=True))).astype(object)
+    return pd.Series(pd.Categorical(names.mask(missing, _MISSING), categories=[*labels, _MISSING]))
 
 
 def _with_interval(kind: Kind, labels: Floats, predicted: Floats, nothing: Floats) -> Measure:
@@ -107,22 +115,20 @@ def _with_interval(kind: Kind, labels: Floats, predicted: Floats, nothing: Float
 
     A large table is resampled from a part of it: the error shrinks with the root of the rows.
     """
-    everyone = np.ones(len(labels))
     if not _is_defined(kind, labels):
         return Measure(kind.name, np.nan, np.nan, np.nan, np.nan, kind.better)
-    value = kind.compute(labels, predicted, everyone)
+    value = kind.compute(labels, predicted)
     random, draws = np.random.default_rng(0), []
     part = random.permutation(len(labels))[:_MOST_RESAMPLED]
-    for _ in range(_DRAWS):
-        rows = random.choice(part, len(part))
-        if _is_defined(kind, labels[rows]):
-            draws.append(kind.compute(labels[rows], predicted[rows], everyone[rows]))
-    error = float(np.std(draws)) if draws else np.nan
+    with config_context(skip_parameter_validation=True, assume_finite=True):
+        for _ in range(_DRAWS):
+            rows = random.choice(part, len(part))
+            if _is_defined(kind, labels[rows]):
+                draws.append(kind.compute(labels[rows], predicted[rows]))
+    error = float(np.std(draws)) if len(draws) > 1 and len(labels) > 1 else np.nan
     half = _Z * error * np.sqrt(len(part) / len(labels))
-    low, high = max(kind.ends[0], value - half), min(kind.ends[1], value + half)
-    return Measure(
-        kind.name, value, low, high, kind.compute(labels, nothing, everyone), kind.better
-    )
+    low, high = (float(end) for end in np.clip([value - half, value + half], *kind.ends))
+    return Measure(kind.name, value, low, high, kind.compute(labels, nothing), kind.better)
 
 
 def _is_defined(kind: Kind, labels: Floats) -> bool:
@@ -150,39 +156,39 @@ def _kinds(task: str) -> list[Kind]:
     ]
 
 
-def _auc(labels: Floats, predicted: Floats, weights: Floats) -> float:
-    return float(metrics.roc_auc_score(labels, predicted[:, 1], sample_weight=weights))
+def _auc(labels: Floats, predicted: Floats) -> float:
+    return float(metrics.roc_auc_score(labels, predicted[:, 1]))
 
 
-def _precision(labels: Floats, predicted: Floats, weights: Floats) -> float:
-    return float(metrics.average_precision_score(labels, predicted[:, 1], sample_weight=weights))
+def _precision(labels: Floats, predicted: Floats) -> float:
+    return float(metrics.average_precision_score(labels, predicted[:, 1]))
 
 
-def _accuracy(labels: Floats, predicted: Floats, weights: Floats) -> float:
-    return float(np.average(predicted.argmax(axis=1) == labels, weights=weights))
+def _accuracy(labels: Floats, predicted: Floats) -> float:
+    return float(np.mean(predicted.argmax(axis=1) == labels))
 
 
-def _cross_entropy(labels: Floats, predicted: Floats, weights: Floats) -> float:
-    return float(np.average(surprise(labels, predicted), weights=weights))
+def _cross_entropy(labels: Floats, predicted: Floats) -> float:
+    return float(surprise(labels, predicted).mean())
 
 
-def _brier(labels: Floats, predicted: Floats, weights: Floats) -> float:
+def _brier(labels: Floats, predicted: Floats) -> float:
     """Return the mean squared distance of probabilities, halved for two classes as is usual."""
     came = np.eye(predicted.shape[1])[labels.astype(int)]
     squares = ((predicted - came) ** 2).sum(axis=1) / (2 if predicted.shape[1] == 2 else 1)
-    return float(np.average(squares, weights=weights))
+    return float(squares.mean())
 
 
-def _r2(labels: Floats, predicted: Floats, weights: Floats) -> float:
-    return float(metrics.r2_score(labels, predicted, sample_weight=weights))
+def _r2(labels: Floats, predicted: Floats) -> float:
+    return float(metrics.r2_score(labels, predicted))
 
 
-def _rmse(labels: Floats, predicted: Floats, weights: Floats) -> float:
-    return float(np.sqrt(np.average((labels - predicted) ** 2, weights=weights)))
+def _rmse(labels: Floats, predicted: Floats) -> float:
+    return float(np.sqrt(np.mean((labels - predicted) ** 2)))
 
 
-def _mae(labels: Floats, predicted: Floats, weights: Floats) -> float:
-    return float(np.average(np.abs(labels - predicted), weights=weights))
+def _mae(labels: Floats, predicted: Floats) -> float:
+    return float(np.abs(labels - predicted).mean())
 
 
 def surprise(labels: Floats, predicted: Floats) -> Floats:
