@@ -118,6 +118,45 @@ def test_rows_are_the_explanation_of_the_model():
     assert words == [None if pd.isna(cell) else cell for cell in X["sex"]]
 
 
+def packed_values(data, known):
+    """Return v(S) as the page's arrays give it, one coalition a row: (n, K), raw."""
+    packed, cells = data["network"], []
+    for column in data["rows"]["columns"]:
+        if "codes" in column:
+            codes = unpack(column["codes"])
+            places = np.array([*column["places"], np.nan])
+            cells.append(places[np.where(codes == 65535, -1, codes)])
+        else:
+            values, knots = unpack(column["values"]), unpack(column["knots"])
+            places = np.interp(values, knots, np.arange(len(knots)))
+            cells.append(np.where(np.isnan(values), np.nan, places))
+    network = PortableNetwork(
+        tables=tuple(map(unpack, packed["tables"])),
+        factors=unpack(packed["factors"]),
+        bias=unpack(packed["bias"]),
+        layers=tuple((unpack(weight), unpack(bias)) for weight, bias in packed["layers"]),
+        slope=packed["slope"],
+        cap=np.inf if packed["cap"] is None else packed["cap"],
+    )
+    grown = network.values(np.stack(cells, 1).astype(np.float32), known)
+    return np.array(data["base"]) + data["scale"] * grown
+
+
+@pytest.mark.parametrize("page_bytes", [4_500_000, 25_000])
+def test_what_travels_values_coalitions_as_the_model_does(page_bytes, monkeypatch):
+    monkeypatch.setattr("sasanet.report.rows._PAGE_BYTES", page_bytes)
+    model, table = credit()
+    content = gather(model, table, "bad", None)
+    labels = [int(label) for label in content["data"]["rows"]["labels"]]
+    assert (len(labels) < len(table)) == (page_bytes < 1e6)
+    X = table.loc[labels, list(model.encoder_.names)]
+    known = np.random.default_rng(1).random(X.shape) < 0.6
+    found = packed_values(content["data"], known)[:, 0]
+    np.testing.assert_allclose(found, model.value(X, known), atol=1e-3)  # 16 bits
+    wrong = packed_values(content["data"], np.roll(known, 1, axis=1))[:, 0]
+    assert np.abs(wrong - found).max() > 0.01
+
+
 def test_fixed_point_is_off_by_half_a_step_at_most():
     numbers = np.random.default_rng(0).normal(size=(40, 7))
     packed = pack_fixed(numbers)

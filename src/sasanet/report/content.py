@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,56 +31,84 @@ _AUDITED_ROWS, _AUDIT_ORDERS = 128, 200
 _DEPENDENCE = 24  # features, the most important ones
 
 
+@dataclass(frozen=True)
+class Answers:
+    """What the model said: of all given rows the predictions, of the shown ones the reasons."""
+
+    model: SelfExplainingModel
+    given: Given
+    shown: Shown
+    explanation: Explanation
+    predicted: Floats
+    certificate: Audit | None
+    without: Floats | None
+    doubts: list[Doubt]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The rows of the page: which, why not more, and the network that can value them."""
+
+    rows: NDArray[np.intp]
+    why: str
+    cells: NDArray[np.float32]
+    network: PortableNetwork | None
+
+
 def gather(model: SelfExplainingModel, table: Any, target: Any, group: str | None) -> Any:
     """Ask the model everything the report needs to know."""
     with warnings.catch_warnings():  # the page itself names the levels never seen
         warnings.simplefilter("ignore", UnknownLevelWarning)
         given = read_given(model, table, target, group)
-        network, shown, why = _choose(model, given)
-        X = given.X.iloc[shown]
-        explanation = model.explain(X)
-        certificate = audit(
-            model, given.X, given.y, n_rows=_AUDITED_ROWS, n_orders=_AUDIT_ORDERS
-        ) if len(given.X) > 1 else None  # fmt: skip
-        predicted = _predicted(model, given.X)
-        without = None if network else _without_each(model, X)
-    labels = None if given.labels is None else given.labels[shown]
-    cells = model.encoder_.transform(X, warn=False)
-    errors = None if labels is None else _errors(labels, predicted[shown])
-    doubts = find_doubts(explanation.data, cells, model.encoder_.columns, errors)
-    facts = {
-        "title": f"Model report: {given.target}",
-        "model": _describe(model, given),
-        "quality": _quality(model, given, predicted, group),
-        "audit": None if certificate is None else _audit(certificate),
-        "importance": _importance(explanation),
-        "doubts": [doubt.to_dict() for doubt in doubts],
-        "rows": {"shown": len(X), "all": len(given.X), "why": why},
-        "exact_values": network is not None,
-        "labels": [str(label) for label in X.index],
-    }
-    data = _data(model, given, explanation, cells, labels, doubts)
-    data["network"] = None if network is None else pack_network(network)
-    data["without"] = None if without is None else pack(without, "f4")
-    data["calibration"] = _calibration(certificate)
-    return {"facts": facts, "data": data}
+        shown = _choose(model, given)
+        X = given.X.iloc[shown.rows]
+        explanation, predicted = model.explain(X), _predicted(model, given.X)
+        certificate = _certify(model, given)
+        without = None if shown.network else _without_each(model, X)
+    errors = None
+    if given.labels is not None:
+        errors = _errors(given.labels[shown.rows], predicted[shown.rows])
+    doubts = find_doubts(explanation.data, shown.cells, model.encoder_.columns, errors)
+    found = Answers(model, given, shown, explanation, predicted, certificate, without, doubts)
+    return {"facts": _facts(found, group), "data": _data(found)}
 
 
-def _choose(
-    model: SelfExplainingModel, given: Given
-) -> tuple[PortableNetwork | None, NDArray[np.intp], str]:
-    """Return the network that travels with the page, the rows it shows, and why not more."""
-    order = np.random.default_rng(0).permutation(len(given.X))
-    candidates = order[:MOST_ROWS]
-    columns, network = model.encoder_.columns, export(model.network_)
-    if network is not None:
-        cells = model.encoder_.transform(given.X.iloc[candidates], warn=False)
-        network = network.keep(used_places(cells, columns))
-        network = network if fits(network) else None
+def _choose(model: SelfExplainingModel, given: Given) -> Shown:
+    """Draw the rows that fit into the page, beside the network where that fits too."""
+    drawn = np.random.default_rng(0).permutation(len(given.X))[:MOST_ROWS]
+    columns, whole = model.encoder_.columns, export(model.network_)
+    cells = model.encoder_.transform(given.X.iloc[drawn], warn=False)
+    network = None if whole is None else whole.keep(used_places(cells, columns))
+    network = network if network is not None and fits(network) else None
     limit, why = row_limit(network, columns, len(model.base_value_))
-    if not why and len(given.X) > limit:
-        why = "more would make the page slow to open"
-    return network, np.sort(candidates[:limit]), why if len(given.X) > limit else ""
+    kept = np.argsort(drawn[:limit])  # in the table's own order
+    rows, cells = drawn[kept], cells[kept]
+    if network is not None and whole is not None:  # fewer rows have fewer levels
+        network = whole.keep(used_places(cells, columns))
+    why = why or "more would make the page slow to open"
+    return Shown(rows, why if len(given.X) > len(rows) else "", cells, network)
+
+
+def _certify(model: SelfExplainingModel, given: Given) -> Audit | None:
+    if len(given.X) < 2:
+        return None
+    return audit(model, given.X, given.y, n_rows=_AUDITED_ROWS, n_orders=_AUDIT_ORDERS)
+
+
+def _facts(found: Answers, group: str | None) -> dict[str, Any]:
+    """Return what is written into the page as text."""
+    given, shown = found.given, found.shown
+    return {
+        "title": f"Model report: {given.target}",
+        "model": _describe(found.model, given),
+        "quality": _quality(found.model, given, found.predicted, group),
+        "audit": None if found.certificate is None else _audit(found.certificate),
+        "importance": _importance(found.explanation),
+        "doubts": [doubt.to_dict() for doubt in found.doubts],
+        "rows": {"shown": len(shown.rows), "all": len(given.X), "why": shown.why},
+        "exact_values": shown.network is not None,
+        "labels": [str(label) for label in found.explanation.data.index],
+    }
 
 
 def _predicted(model: Any, X: pd.DataFrame) -> Floats:
@@ -183,34 +212,30 @@ def _importance(explanation: Explanation) -> list[dict[str, Any]]:
     ]
 
 
-def _data(
-    model: SelfExplainingModel,
-    given: Given,
-    explanation: Explanation,
-    cells: NDArray[np.float32],
-    labels: Floats | None,
-    doubts: list[Doubt],
-) -> dict[str, Any]:
+def _data(found: Answers) -> dict[str, Any]:
     """Return what the page's script works with."""
-    target, columns = model.target_, model.encoder_.columns
+    model, given, shown, explanation = found.model, found.given, found.shown, found.explanation
+    target, network, without = model.target_, shown.network, found.without
     digits = 3 - math.floor(math.log10(target.scale)) if target.task == "regression" else 3
     codes = np.zeros(len(explanation), dtype=np.uint8)
-    for bit, doubt in enumerate(doubts):
+    for bit, doubt in enumerate(found.doubts):
         codes |= (doubt.rows << bit).astype(np.uint8)
-    outputs = list(explanation.output_names) or [_single_output(model, given)]
     return {
         "task": target.task,
         "target": given.target,
         "units": target.units,
-        "outputs": outputs,
+        "outputs": list(explanation.output_names) or [_single_output(model, given)],
         "classes": [str(label) for label in target.labels],
         "base": [float(value) for value in model.base_value_],
         "scale": target.scale,
         "decimals": min(max(digits, 0), 8),
-        "rows": pack_rows(explanation, cells, columns),
-        "actual": None if labels is None else pack(labels, "f8"),
-        "doubts": {"keys": [doubt.key for doubt in doubts], "codes": pack(codes, "u1")},
+        "rows": pack_rows(explanation, shown.cells, model.encoder_.columns),
+        "actual": None if given.labels is None else pack(given.labels[shown.rows], "f8"),
+        "doubts": {"keys": [doubt.key for doubt in found.doubts], "codes": pack(codes, "u1")},
         "dependence": _dependence(explanation, model),
+        "calibration": _calibration(found.certificate),
+        "network": None if network is None else pack_network(network),
+        "without": None if without is None else pack(without, "f4"),
     }
 
 
