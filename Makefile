@@ -7,11 +7,14 @@ READY := $(VENV)/.ready
 .PHONY: demo test lint types check clean bench-core bench-faithful bench-accuracy bench-stream paper paper-quick
 .DEFAULT_GOAL := test
 
-# One environment for everything; rebuilt when the requirements change.
+# One environment for everything; rebuilt when the requirements change. The report's tests open it in a real
+# browser: where there is none and we may, Debian's Chromium is installed.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[dev]'
+	command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
+		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
 	touch $(READY)
 
 demo: $(READY)

@@ -14,6 +14,7 @@ from sasanet import (
     fastshap,
     plots,
     posthoc,
+    report,
     table,
 )
 
@@ -27,6 +28,10 @@ PUBLIC = [getattr(sasanet, name) for name in sasanet.__all__] + [
     encoder.TableEncoder,
     explanation.Explanation,
     table.read_table,
+    plots.arrival_data,
+    plots.dependence_data,
+    plots.history_data,
+    plots.profile_data,
     plots.waterfall_data,
     posthoc.as_explanation,
     posthoc.kernel_shap,
@@ -34,6 +39,7 @@ PUBLIC = [getattr(sasanet, name) for name in sasanet.__all__] + [
     posthoc.marginal_game,
     posthoc.tree_shap,
     fastshap.FastSHAP,
+    report.write_report,
 ]
 
 

@@ -9,6 +9,7 @@ The rooms, in the order a table walks through them:
 - ``tokens``, ``marginal``: cells → what each adds along an order
 - ``expectation``, ``closed_form``: Shapley values of the set network by formula
 - ``attribution``, ``network``: learned Shapley values; the whole model
+- ``portable``: the set network as plain arrays
 - ``losses``, ``recipe``, ``training``: the one training loop
 - ``inference``, ``refinement``: outputs in bounded memory; unbiased attributions with errors
 - ``targets``, ``fitting``, ``tasks``: scikit-learn's contract, for any network
@@ -18,6 +19,7 @@ The rooms, in the order a table walks through them:
 - ``posthoc``: any model or game explained: Shapley values and interactions, TreeSHAP, LIME
 - ``fastshap``: the same learned, to answer in one pass
 - ``audit``: is it true? · ``sealing``, ``persistence``: safetensors and JSON
+- ``plots``, ``report``: pictures, and one page about a model and a table
 - ``datasets`` · ``demo`` · ``cli``: the command line
 """
 

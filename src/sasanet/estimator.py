@@ -142,16 +142,37 @@ class SelfExplainingModel(TabularModel):
             ``base_values + values.sum(axis=1)`` is the raw prediction.
         """
         table, cells = self._encode(X)
-        if self.network_.attribution is None:
-            raise InvalidInputError(
-                "explain needs a Shapley module, however: this model was built with "
-                "attribution='none' (the ablation SASANet-d); fit one with another attribution"
-            )
+        self._check_explains()
         found, scale = inference.attributions(self.network_, cells), self.target_.scale
         if not refine:
             return self._explanation(table, found.numpy() * scale)
         found, noise = self._refine(cells, found, refine)
         return self._explanation(table, found.numpy() * scale, noise.numpy() * scale)
+
+    def _check_explains(self) -> None:
+        if self.network_.attribution is None:
+            raise InvalidInputError(
+                "explain needs a Shapley module, however: this model was built with "
+                "attribution='none' (the ablation SASANet-d); fit one with another attribution"
+            )
+
+    def profiles(self, X: Any) -> Floats:
+        """Return what each feature adds from coming first to coming last in an order: φ_{i,k}.
+
+        The points divide that way evenly; their mean over positions is the attribution (Lemma 3.9),
+        and of a missing cell they are 0. Shape: (n, d, points), for multiclass (n, d, points, C).
+
+        Examples
+        --------
+        >>> from sasanet import SASANetRegressor
+        >>> model = SASANetRegressor(max_epochs=1).fit([[0, 1], [1, 1], [2, 5]], [1.0, 2.0, 3.0])
+        >>> model.profiles([[1, 5]]).shape
+        (1, 2, 8)
+        """
+        _, cells = self._encode(X)
+        self._check_explains()
+        found = inference.profiles(self.network_, cells).numpy() * self.target_.scale
+        return np.asarray(found[..., 0] if found.shape[-1] == 1 else found)
 
     def _refine(self, cells: Tensor, values: Tensor, effort: float) -> tuple[Tensor, Tensor]:
         """Return refined attributions and their errors, in the network's units."""

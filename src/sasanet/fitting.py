@@ -105,7 +105,7 @@ class TabularModel(BaseEstimator):
         table, y, weights = self._check(X, y, sample_weight)
         schedule = self._resolve(len(table))
         random = check_random_state(self.random_state)
-        device = _pick_device(self.device)
+        device = inference.pick_device(self.device)
         target = self._read_target(y, weights)
         held_out = target.hold_out(0 if validation else schedule.validation_fraction, random)
         encoder = self._make_encoder()
@@ -227,17 +227,3 @@ def put_rows(cells: Any, targets: Floats, weights: Floats, device: Any) -> Rows:
     """Put encoded rows on the device; weights are relative, so their mean becomes 1."""
     tensors = (cells, targets, weights / weights.mean())
     return Rows(*(torch.as_tensor(part, dtype=torch.float32).to(device) for part in tensors))
-
-
-def _pick_device(device: str) -> torch.device:
-    """Return the named device, or the fastest one present."""
-    if device != "auto":
-        try:
-            return torch.empty(0, device=device).device
-        except (RuntimeError, AssertionError) as error:
-            raise InvalidInputError(
-                f"device must be 'auto' or one torch can use here, however: {device!r} ({error})"
-            ) from None
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")

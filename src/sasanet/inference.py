@@ -12,6 +12,7 @@ from torch import Tensor
 
 from sasanet.coalitions import add_up
 from sasanet.contract import TabularNetwork
+from sasanet.errors import InvalidInputError
 from sasanet.heap import steady_heap
 from sasanet.network import SASANet
 
@@ -58,6 +59,16 @@ def attributions(network: SASANet, cells: Tensor) -> Tensor:
     return add_up(values.double(), total.double(), present)
 
 
+def profiles(network: SASANet, cells: Tensor) -> Tensor:
+    """Return the position profiles φ_{i,k} of every row: [n, N] → [n, N, R, K]."""
+
+    def profile(part: Tensor, _: slice) -> tuple[Tensor, ...]:
+        return (network.profiles(part, ~part.isnan())[0],)
+
+    (result,) = in_chunks(network, cells, 1, profile)
+    return result.double()
+
+
 def coalition_outputs(network: SASANet, cells: Tensor, coalitions: Tensor) -> Tensor:
     """Return v(S) of coalitions of each row: [n, N], [1 or n, M, N] bool → [n, M, K]."""
 
@@ -77,3 +88,17 @@ def mean_of_draws(draw: Callable[[], Tensor], n_draws: int) -> tuple[Tensor, Ten
         total, squares = total + drawn, squares + drawn**2
     mean = total / n_draws
     return mean, (squares / n_draws - mean**2).clamp_min(0) / max(1, n_draws - 1)
+
+
+def pick_device(device: str) -> torch.device:
+    """Return the named device, or the fastest one present."""
+    if device != "auto":
+        try:
+            return torch.empty(0, device=device).device
+        except (RuntimeError, AssertionError) as error:
+            raise InvalidInputError(
+                f"device must be 'auto' or one torch can use here, however: {device!r} ({error})"
+            ) from None
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")

@@ -1,0 +1,130 @@
+"""One row in, how its prediction forms as features arrive out: v(S) of growing S, best first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from sasanet.plots.drawing import new_axes, short_names, shorten, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from sasanet.estimator import SelfExplainingModel
+
+Floats = NDArray[np.float64]
+_DARK, _NOTHING = "#053061", "nothing known"
+
+
+def arrival_data(model: SelfExplainingModel, X: Any, row: int = 0) -> pd.DataFrame:
+    """Return v(S) of one row as its features arrive, the strongest attribution first.
+
+    Parameters
+    ----------
+    model : SASANetClassifier or SASANetRegressor
+        A fitted model.
+    X : table (n, d)
+        Rows.
+    row : int
+        The position of the row.
+
+    Returns
+    -------
+    DataFrame
+        One line per arrival, the first of nothing known: ``feature`` and ``cell``; ``value``, the
+        raw output (for multiclass that of the class predicted in the end); ``certainty``, its
+        probability (NaN for regression). Missing cells never arrive.
+
+    Examples
+    --------
+    >>> from sasanet import SASANetClassifier
+    >>> from sasanet.datasets import load_penguins
+    >>> X, y = load_penguins()
+    >>> model = SASANetClassifier(random_state=0, max_epochs=3).fit(X, y)
+    >>> data = arrival_data(model, X)
+    >>> data["feature"].iloc[0], len(data)
+    ('nothing known', 8)
+    """
+    e = model.explain(X)[row]
+    several = e.values.ndim == 3
+    k = int(e.prediction[0].argmax()) if several else 0
+    values = e.values[0, :, k] if several else e.values[0]
+    there = e.data.notna().to_numpy()[0]
+    order = [int(j) for j in np.argsort(-np.abs(values), kind="stable") if there[j]]
+    known = np.zeros((1, len(order) + 1, len(values)), dtype=bool)
+    for step, feature in enumerate(order, start=1):
+        known[0, step:, feature] = True
+    raw = model.value(e.data, known)[0].reshape(len(order) + 1, -1)
+    certainty = _certainty(raw, k) if model.target_.labels else np.full(len(raw), np.nan)
+    return pd.DataFrame(
+        {
+            "feature": [_NOTHING, *(e.feature_names[j] for j in order)],
+            "cell": ["", *(_cell(e.data.iloc[0, j]) for j in order)],
+            "value": raw[:, k],
+            "certainty": certainty,
+        }
+    )
+
+
+def _cell(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def _certainty(raw: Floats, k: int) -> Floats:
+    """Return the probability of the class predicted in the end: (m, K) → (m,)."""
+    if raw.shape[1] == 1:  # log-odds; the class they end at
+        sign = 1 if raw[-1, 0] > 0 else -1
+        return np.asarray(1 / (1 + np.exp(-sign * raw[:, 0])))
+    shares = np.exp(raw - raw.max(axis=1, keepdims=True))
+    return np.asarray(shares[:, k] / shares.sum(axis=1))
+
+
+def arrival(
+    model: SelfExplainingModel, X: Any, row: int = 0, top: int = 15, ax: Axes | None = None
+) -> Axes:
+    """Draw how the prediction of one row forms as its features arrive.
+
+    Parameters
+    ----------
+    model, X, row
+        As for :func:`arrival_data`.
+    top : int
+        So many arrivals; all later ones are one step.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    Axes
+        From top to bottom v(S) after each arrival; for classes with the certainty at the right.
+    """
+    data = arrival_data(model, X, row)
+    if len(data) > top + 2:
+        last = data.iloc[[-1]].assign(feature=f"{len(data) - top - 1} other features", cell="")
+        data = pd.concat([data.iloc[: top + 1], last])
+    if ax is None:
+        ax = new_axes((7.5, 0.34 * len(data) + 1.3))
+    heights, values = np.arange(len(data))[::-1], data["value"].to_numpy()
+    ax.step(values, heights, where="pre", color="0.6", lw=1)
+    ax.plot(values, heights, ls="", marker="o", ms=5, color=_DARK)
+    ax.axvline(values[-1], color="0.5", lw=0.8, ls="--")
+    ax.set_yticks(heights, _words(data))
+    for height, share in zip(heights, data["certainty"], strict=True):
+        if not np.isnan(share):
+            ax.annotate(f"{100 * share:.0f} %", (1.01, height), xycoords=("axes fraction", "data"),
+                        va="center", fontsize=9)  # fmt: skip
+    ax.margins(x=0.06)
+    certain = "\nat the right: certainty of the class predicted in the end"
+    certain = certain if model.target_.labels else ""
+    ax.set_xlabel(f"v(S) of what is known ({model.target_.units}){certain}")
+    return tidy(ax)
+
+
+def _words(data: pd.DataFrame) -> list[str]:
+    """Return what stands beside each arrival, names and cells shortened each on its own."""
+    names = short_names(data["feature"].tolist()[1:], 30)
+    cells = [f" = {shorten(cell, 18)}" if cell else "" for cell in data["cell"].tolist()[1:]]
+    return [_NOTHING, *(f"+ {name}{cell}" for name, cell in zip(names, cells, strict=True))]

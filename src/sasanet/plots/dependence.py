@@ -1,0 +1,181 @@
+"""Explained rows in, how one feature's attribution depends on its value out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from sasanet.errors import InvalidInputError
+from sasanet.explanation import Explanation
+from sasanet.plots.drawing import new_axes, shorten, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+_BINS, _FEWEST = 20, 5  # bins, and rows in each
+_Z = 1.959964
+_DARK, _LIGHT = "#053061", "#7fb3d5"
+MISSING, OTHERS = "(missing)", "(other levels)"
+
+
+def dependence_data(
+    explanation: Explanation,
+    feature: str,
+    *,
+    top: int = 12,
+    as_levels: bool | None = None,
+) -> pd.DataFrame:
+    """Return the attribution of one feature by its value: one line per bin or level.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        Of one output.
+    feature : str
+        Which feature.
+    top : int
+        So many levels of a category, the most frequent first; the rest is one line.
+    as_levels : bool, optional
+        Whether numbers are codes; by default a column of numbers is cut into bins of equal count.
+
+    Returns
+    -------
+    DataFrame
+        ``label``; ``x``, the mean value in the bin (NaN for levels and missing cells); the ``mean``
+        attribution with its 95 % interval, ``low`` and ``high``; the middle 80 % of the rows,
+        ``from`` and ``to`` (how much the other features matter); ``count``.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"job": ["cook", "cook", "clerk", None]})
+    >>> e = Explanation([[1.0], [2.0], [-1.0], [0.0]], np.zeros(4), rows, ("job",))
+    >>> dependence_data(e, "job")[["label", "mean", "count"]].values.tolist()
+    [['cook', 1.5, 2], ['clerk', -1.0, 1], ['(missing)', 0.0, 1]]
+    """
+    if explanation.values.ndim != 2:
+        raise InvalidInputError(
+            "Dependence is of one output, however: this explanation has "
+            f"{explanation.values.shape[2]}; choose one with explanation.output(name)"
+        )
+    one = explanation[:, feature]
+    column, values = one.data.iloc[:, 0].infer_objects(), one.values[:, 0]
+    number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+    there = column.notna().to_numpy()
+    if number if as_levels is None else not as_levels:
+        lines = _number_lines(column[there].to_numpy(dtype=np.float64), values[there])
+    else:
+        lines = _level_lines(column[there].map(str), values[there], top)
+    if not there.all():
+        lines.append(_line(MISSING, np.nan, values[~there]))
+    return pd.DataFrame(lines, columns=["label", "x", "mean", "low", "high", "from", "to", "count"])
+
+
+def dependence(
+    explanation: Explanation, feature: str, top: int = 12, ax: Axes | None = None
+) -> Axes:
+    """Draw how one feature's attribution depends on its value.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        Of one output.
+    feature : str
+        Which feature.
+    top : int
+        So many levels of a category.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    Axes
+        The mean with its 95 % interval as error bars over the middle 80 % of the rows; missing
+        cells, whose attribution is zero, at the end.
+    """
+    data = dependence_data(explanation, feature, top=top)
+    numbers = data["x"].notna().any()
+    if ax is None:
+        ax = new_axes((6.0, 4.2 if numbers else 0.32 * len(data) + 1.5))
+    name = shorten(feature, 60)
+    if numbers:
+        _draw_numbers(ax, data)
+        ax.set_xlabel(name + _missing_note(data))
+        ax.set_ylabel(f"attribution ({explanation.units})")
+    else:
+        _draw_levels(ax, data)
+        ax.set_title(name, fontsize=10)
+        ax.set_xlabel(f"attribution ({explanation.units})")
+    return tidy(ax)
+
+
+def _draw_numbers(ax: Axes, data: pd.DataFrame) -> None:
+    curve = data[data["x"].notna()]
+    x, mean = curve["x"].to_numpy(), curve["mean"].to_numpy()
+    ax.fill_between(x, curve["from"], curve["to"], color=_LIGHT, alpha=0.5, lw=0)
+    ax.errorbar(x, mean, yerr=_reach(curve), color=_DARK, marker="o", ms=3.5, lw=1.4, capsize=2)
+    ax.axhline(0.0, color="0.5", lw=0.8, ls="--")
+
+
+def _draw_levels(ax: Axes, data: pd.DataFrame) -> None:
+    heights, mean = np.arange(len(data))[::-1], data["mean"].to_numpy()
+    ax.hlines(heights, data["from"], data["to"], color=_LIGHT, lw=7)
+    ax.errorbar(mean, heights, xerr=_reach(data), color=_DARK, marker="o", ms=5, ls="", capsize=2)
+    ax.axvline(0.0, color="0.5", lw=0.8, ls="--")
+    counts = zip(data["label"], data["count"], strict=True)
+    ax.set_yticks(heights, [f"{shorten(label, 36)} ({count:,})" for label, count in counts])
+    ax.set_ylim(-0.6, len(data) - 0.4)
+
+
+def _reach(data: pd.DataFrame) -> Floats:
+    """Return how far the interval of the mean reaches down and up: (2, lines)."""
+    return np.stack([data["mean"] - data["low"], data["high"] - data["mean"]])
+
+
+def _missing_note(data: pd.DataFrame) -> str:
+    gone = int(data.loc[data["x"].isna(), "count"].sum())
+    return f"  ({gone:,} of {int(data['count'].sum()):,} cells missing)" if gone else ""
+
+
+def _number_lines(numbers: Floats, values: Floats) -> list[list[object]]:
+    """Return one line per bin of similar numbers."""
+    codes, lines = _bin_codes(numbers), []
+    for code in np.unique(codes):
+        inside = codes == code
+        ends = f"{numbers[inside].min():.6g}", f"{numbers[inside].max():.6g}"
+        label = ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+        lines.append(_line(label, float(numbers[inside].mean()), values[inside]))
+    return lines
+
+
+def _bin_codes(numbers: Floats) -> NDArray[np.intp]:
+    """Return the bin of every number: bins of equal count, a dominating value has its own."""
+    distinct, place, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    if len(distinct) <= _BINS:
+        return np.asarray(place)
+    heavy = counts > len(numbers) / _BINS
+    light = np.where(heavy, 0, counts)
+    step = max(_FEWEST, light.sum() / max(1, _BINS - heavy.sum()))
+    # A new bin starts where the light values have filled one, and on both sides of a heavy one.
+    filled = (np.cumsum(light) - light) // step
+    starts = np.diff(filled, prepend=0) > 0
+    starts |= heavy | np.append(False, heavy[:-1])
+    return np.asarray(np.cumsum(starts)[place])
+
+
+def _level_lines(names: pd.Series, values: Floats, top: int) -> list[list[object]]:
+    """Return the most frequent levels, then all others together."""
+    frequent = list(names.value_counts(sort=True).index[:top])
+    lines = [_line(name, np.nan, values[(names == name).to_numpy()]) for name in frequent]
+    rest = ~names.isin(frequent).to_numpy()
+    return [*lines, _line(OTHERS, np.nan, values[rest])] if rest.any() else lines
+
+
+def _line(label: str, x: float, values: Floats) -> list[object]:
+    mean = float(values.mean())
+    half = _Z * float(values.std(ddof=1)) / np.sqrt(len(values)) if len(values) > 1 else 0.0
+    low, high = np.quantile(values, [0.1, 0.9])
+    return [label, x, mean, mean - half, mean + half, float(low), float(high), len(values)]

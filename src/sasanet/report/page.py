@@ -1,0 +1,133 @@
+"""Content in, one HTML file out: template, style and script become a single page."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from sasanet.estimator import SelfExplainingModel
+from sasanet.explanation import need_package
+from sasanet.report.content import gather
+
+_SCRIPTS = ("arrays.js", "network.js", "figures.js", "rows.js", "page.js")
+
+
+def write_report(
+    model: SelfExplainingModel,
+    table: Any,
+    path: str | Path,
+    target: Any = None,
+    group: str | None = None,
+) -> Path:
+    """Write one self-contained HTML page about a model and a table.
+
+    It says what the model is, how good, how faithful, which features matter and how, for whom (a
+    searchable table: click a row for its reasons, switch features off and see the prediction from
+    the rest), and what to doubt. It opens from a file, asks no network and prints.
+
+    Parameters
+    ----------
+    model : SASANetClassifier or SASANetRegressor
+        A fitted model.
+    table : table (n, d)
+        Rows to report on, best ones not seen in training; columns beyond the model's are ignored.
+        The page shows up to 5,000 of them, drawn with a fixed seed.
+    path : str or Path
+        The file to write.
+    target : str or array-like (n,), optional
+        Labels, or the name of the column that holds them: without them there is no quality.
+    group : str, optional
+        A column of the table; quality is shown for each of its levels, or quarters.
+
+    Returns
+    -------
+    Path
+        The file written. Needs ``pip install "sasanet[report]"``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sasanet import SASANetClassifier
+    >>> from sasanet.datasets import load_penguins
+    >>> X, y = load_penguins()
+    >>> model = SASANetClassifier(random_state=0, max_epochs=3).fit(X[::2], y[::2])
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> page = write_report(model, X[1::2], f"{folder.name}/report.html", y[1::2], group="island")
+    >>> page.name, page.stat().st_size < 5_000_000
+    ('report.html', True)
+    >>> folder.cleanup()
+    """
+    jinja2 = need_package("jinja2", "report")
+    text = render(gather(model, table, target, group), jinja2)
+    path = Path(path)
+    path.write_bytes(text.encode("utf-8", errors="replace"))
+    return path
+
+
+def render(content: dict[str, Any], jinja2: Any) -> str:
+    """Return the page's text. Everything that came from the table is escaped."""
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"number": number, "breakable": _breakable}
+    script, style = "\n".join(map(_read, _SCRIPTS)), _read("page.css")
+    safe = environment.filters["safe"]
+    filled = environment.from_string(_read("template.html")).render(
+        **content["facts"],
+        doubt_rows=content["facts"]["labels"],
+        policy=_policy(script, style),
+        script=safe(script),
+        style=safe(style),
+        data=safe(_as_json(content["data"])),
+    )
+    return str(filled)
+
+
+def number(value: float | None) -> str:
+    """Return three significant digits; of numbers next to 1 as many as tell them from it.
+
+    Examples
+    --------
+    >>> number(0.0012345), number(0.99991), number(None)
+    ('0.00123', '0.99991', 'undefined')
+    """
+    if value is None or math.isnan(value):
+        return "undefined"
+    if 0.99 < abs(value) < 1:
+        return f"{value:.5g}"
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"
+
+
+def _breakable(name: str) -> Any:
+    """Return an escaped name that may go on in the next line after an underscore."""
+    markupsafe = need_package("markupsafe", "report")  # what jinja2 stands on
+    return markupsafe.escape(name).replace("_", markupsafe.Markup("_<wbr>"))
+
+
+def _read(name: str) -> str:
+    return files("sasanet").joinpath("report", "template", name).read_text("utf-8")
+
+
+def _as_json(data: Any) -> str:
+    """Return JSON that no HTML parser can take for the end of its element."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def _policy(script: str, style: str) -> str:
+    """Return a policy under which only this script and this style run, and nothing is fetched."""
+    marks = [
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        for text in (script, style)
+    ]
+    return (
+        f"default-src 'none'; script-src 'sha256-{marks[0]}'; style-src 'sha256-{marks[1]}'; "
+        "base-uri 'none'; form-action 'none'"
+    )

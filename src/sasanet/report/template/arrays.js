@@ -1,0 +1,50 @@
+"use strict";
+
+// Text back into arrays, and small words about numbers.
+
+const KINDS = { f8: Float64Array, f4: Float32Array, i2: Int16Array, u2: Uint16Array, u1: Uint8Array };
+
+function unpack(packed) {
+  const text = atob(packed.text);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return new KINDS[packed.kind](bytes.buffer);
+}
+
+// The place of a number on its column's ruler: flat beyond both ends, as the encoder reads it.
+function placeOf(value, knots) {
+  const last = knots.length - 1;
+  if (!(value > knots[0])) return 0;
+  if (value >= knots[last]) return last;
+  let low = 0, high = last;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (knots[middle] <= value) low = middle; else high = middle;
+  }
+  return low + (value - knots[low]) / (knots[high] - knots[low]);
+}
+
+function shown(value) {
+  return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6)));
+}
+
+function signed(value, decimals) {
+  const text = Math.abs(value).toFixed(decimals);
+  return (value < 0 && Number(text) !== 0 ? "−" : "+") + text;
+}
+
+function plain(value, decimals) {
+  return value.toFixed(decimals).replace("-", "−");
+}
+
+function percent(share) {
+  return (100 * share).toFixed(1) + "\u00a0%";
+}
+
+function probabilities(raw) {
+  const scores = raw.length === 1 ? [0, raw[0]] : Array.from(raw);
+  const most = Math.max(...scores);
+  const shares = scores.map((score) => Math.exp(score - most));
+  const sum = shares.reduce((a, b) => a + b, 0);
+  return shares.map((share) => share / sum);
+}
