@@ -17,7 +17,7 @@ from sasanet.report.content import gather
 from sasanet.report.doubts import find_doubts
 from sasanet.report.packing import pack, pack_fixed, pack_network, packed_size
 from sasanet.report.quality import by_group, measure
-from sasanet.report.rows import MOST_ROWS, fits, row_limit
+from sasanet.report.rows import MOST_ROWS, _number_kind, fits, row_limit
 
 
 def unpack(packed):
@@ -179,10 +179,25 @@ def test_large_networks_stay_out_and_many_outputs_mean_fewer_rows():
     assert not fits(network(2560))
     text = sum(len(table["text"]) for table in pack_network(network(256))["tables"])
     assert packed_size(network(256)) == pytest.approx(text, rel=0.01)
-    assert row_limit(network(256), columns, 1) == (MOST_ROWS, "")
-    limit, why = row_limit(network(256), columns, 30)
+    assert row_limit(network(256), len(columns), 1, 80) == (MOST_ROWS, "")
+    limit, why = row_limit(network(256), len(columns), 30, 80)
     assert limit < MOST_ROWS / 2
     assert "5 MB" in why
+
+
+def test_numbers_travel_in_the_shortest_kind_that_holds_them():
+    model, table = masses()
+    rows = table.drop(columns="body_mass_g")
+    data = gather(model, rows, None, None)["data"]
+    packed = {c["name"]: c["values"] for c in data["rows"]["columns"] if "values" in c}
+    assert packed["year"]["kind"] == "i2"
+    assert packed["bill_length_mm"]["kind"] == "f4"
+    for name, values in packed.items():
+        np.testing.assert_allclose(unpack(values), rows[name], rtol=1e-6)
+    kinds = {"u1": [0, 255], "i2": [-1, 255], "f4": [0, 2**15], "f8": [0, 2**24 + 1]}
+    for kind, ends in kinds.items():
+        assert _number_kind(np.array(ends, dtype=float), np.array([0.0, 9.0])) == kind
+    assert _number_kind(np.array([1, np.nan]), np.array([0.0, 9.0])) == "f4"
 
 
 def test_more_rows_than_fit_are_drawn_and_the_page_says_so(monkeypatch, tmp_path):

@@ -24,7 +24,14 @@ from sasanet.report.doubts import Doubt, find_doubts
 from sasanet.report.given import Given, read_given
 from sasanet.report.packing import pack, pack_network
 from sasanet.report.quality import by_group, measure, surprise
-from sasanet.report.rows import MOST_ROWS, fits, pack_rows, row_limit, used_places
+from sasanet.report.rows import (
+    MOST_ROWS,
+    cell_bytes,
+    fits,
+    pack_rows,
+    row_limit,
+    used_places,
+)
 
 Floats = NDArray[np.float64]
 _AUDITED_ROWS, _AUDIT_ORDERS = 128, 200
@@ -80,7 +87,8 @@ def _choose(model: SelfExplainingModel, given: Given) -> Shown:
     cells = model.encoder_.transform(given.X.iloc[drawn], warn=False)
     network = None if whole is None else whole.keep(used_places(cells, columns))
     network = network if network is not None and fits(network) else None
-    limit, why = row_limit(network, columns, len(model.base_value_))
+    n_bytes = cell_bytes(given.X.iloc[drawn], columns)  # its columns stand as in training
+    limit, why = row_limit(network, len(columns), len(model.base_value_), n_bytes)
     kept = np.argsort(drawn[:limit])  # in the table's own order
     rows, cells = drawn[kept], cells[kept]
     if network is not None and whole is not None:  # fewer rows have fewer levels

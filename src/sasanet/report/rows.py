@@ -40,17 +40,30 @@ def fits(network: PortableNetwork) -> bool:
     return packed_size(network) <= _NETWORK_BYTES
 
 
+def cell_bytes(data: pd.DataFrame, columns: tuple[Column, ...]) -> int:
+    """Return how many characters the cells of one row will take."""
+    kinds = [
+        _number_kind(read_numbers(data.iloc[:, j], column.name), np.array(column.knots))
+        if column.kind == "number"
+        else "u2"
+        for j, column in enumerate(columns)
+    ]
+    return sum(int(kind[1]) for kind in kinds) * 4 // 3 + 1
+
+
 def row_limit(
-    network: PortableNetwork | None, columns: tuple[Column, ...], n_outputs: int
+    network: PortableNetwork | None, n_features: int, n_outputs: int, cells: int
 ) -> tuple[int, str]:
-    """Return how many rows the page can hold, and why not more (empty: it holds the most)."""
-    cell = sum(8 if column.kind == "number" else 3 for column in columns)
-    attributions = len(columns) * n_outputs * 16 // 3
+    """Return how many rows the page can hold, and why not more (empty: it holds the most).
+
+    ``cells`` is what :func:`cell_bytes` found.
+    """
+    attributions = n_features * n_outputs * 16 // 3
     if network is None:  # the values without each feature are stored beside the attributions
-        limit = min(_PAGE_BYTES // (cell + 2 * attributions + 60), _EVALUATIONS // len(columns))
+        limit = min(_PAGE_BYTES // (cells + 2 * attributions + 60), _EVALUATIONS // n_features)
         why = "each must be valued beforehand without each of its features"
     else:
-        limit = (_PAGE_BYTES - packed_size(network)) // (cell + attributions + 60)
+        limit = (_PAGE_BYTES - packed_size(network)) // (cells + attributions + 60)
         why = "more would make the page larger than 5 MB"
     return (MOST_ROWS, "") if limit >= MOST_ROWS else (max(1, limit), why)
 
@@ -76,8 +89,8 @@ def _pack_column(
 ) -> dict[str, Any]:
     if column.kind == "number":
         values, knots = read_numbers(series, column.name), np.array(column.knots)
-        kind = "f4" if _fits_in_32_bits(values, knots) else "f8"
-        return {"name": column.name, "values": pack(values, kind), "knots": pack(knots, "f8")}
+        packed = pack(values, _number_kind(values, knots))
+        return {"name": column.name, "values": packed, "knots": pack(knots, "f8")}
     codes, levels = read_levels(series, column.name)
     place_of = np.zeros(len(levels), dtype=np.intp)
     there = codes >= 0
@@ -88,6 +101,16 @@ def _pack_column(
         "places": place_of.tolist(),
         "codes": pack(np.where(there, codes, _MISSING), "u2"),
     }
+
+
+def _number_kind(values: NDArray[np.float64], knots: NDArray[np.float64]) -> str:
+    """Return the shortest kind of number that holds a column: small whole numbers take one byte."""
+    if np.array_equal(values, np.rint(values)):  # never with a missing cell, which needs NaN
+        for kind in ("u1", "i2"):
+            ends = np.iinfo(kind)
+            if ends.min <= values.min() and values.max() <= ends.max:
+                return kind
+    return "f4" if _fits_in_32_bits(values, knots) else "f8"
 
 
 def _fits_in_32_bits(values: NDArray[np.float64], knots: NDArray[np.float64]) -> bool:
