@@ -4,24 +4,26 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types check clean bench-core bench-faithful bench-accuracy bench-stream paper paper-quick
+.PHONY: demo test browser lint types check clean bench-core bench-faithful bench-accuracy bench-stream paper paper-quick
 .DEFAULT_GOAL := test
 
-# One environment for everything; rebuilt when the requirements change. The report's tests open it in a real
-# browser: where there is none and we may, Debian's Chromium is installed.
+# One environment for everything; rebuilt when the requirements change.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[dev]'
-	command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
-		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
 	touch $(READY)
 
 demo: $(READY)
 	$(BIN)/python -m sasanet.demo
 
-test: check
+test: check browser
 	$(BIN)/python -m pytest
+
+# The report's tests open it in a real browser: where there is none and we may, Debian's Chromium is installed.
+browser:
+	command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
+		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
 
 check: lint types
 
