@@ -11,6 +11,6 @@ def test_the_demo_leaves_a_model_and_a_page(tmp_path, monkeypatch, capsys):
         assert part in said
     assert "predictions identical: True" in said
     page = (tmp_path / "demo-output" / "index.html").read_text("utf-8")
-    assert page.count("data:image/png;base64,") == 1
-    assert "http" not in page.replace("https://doi.org", "")
+    assert "How faithful" in page
+    assert "housing" in page
     assert load(tmp_path / "demo-output" / "model").n_features_in_ == 20

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import html
-import io
 import time
 from pathlib import Path
 from typing import Any
@@ -14,9 +11,9 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 
 from sasanet import Explanation, SASANetClassifier, load
-from sasanet.audit import Audit
 from sasanet.datasets import load_german_credit
 from sasanet.errors import MissingPackageError
+from sasanet.report import write_report
 
 _OUTPUT = Path("demo-output")
 
@@ -36,20 +33,17 @@ def main(output: Path = _OUTPUT, verbose: bool = True) -> None:
     for name, auc, seconds in quality:
         print(f"  {name:<10} {auc:.3f}   fitted in {seconds:.1f} s")
 
-    report = model.audit(X_test, y_test)
-    print(f"\n{report}\n")
+    print(f"\n{model.audit(X_test, y_test)}\n")
 
     explanation = model.explain(X_test)
     applicant = int(explanation.prediction.argmax())
-    words = _in_words(explanation, applicant)
-    print(words)
+    print(_in_words(explanation, applicant))
 
     model.save(output / "model")
     again = load(output / "model")
     same = bool((again.predict_proba(X_test) == model.predict_proba(X_test)).all())
     print(f"\nSaved to {output / 'model'}, loaded again: predictions identical: {same}.")
-    page = _page(quality, report, explanation, applicant, words)
-    (output / "index.html").write_text(page, encoding="utf-8")
+    write_report(model, X_test, output / "index.html", target=y_test, group="housing")
     print(f"Open {output / 'index.html'} to see it.")
 
 
@@ -78,58 +72,6 @@ def _in_words(explanation: Explanation, row: int) -> str:
         f"and so on for {len(explanation.feature_names)} features, which add up to {total:.2f}.",
     ]
     return "\n".join(lines)
-
-
-def _page(
-    quality: list[tuple[str, float, float]],
-    report: Audit,
-    explanation: Explanation,
-    row: int,
-    words: str,
-) -> str:
-    """Return one self-contained HTML page: no network, no scripts."""
-    rows = "".join(
-        f"<tr><td>{name}</td><td>{auc:.3f}</td><td>{seconds:.1f} s</td></tr>"
-        for name, auc, seconds in quality
-    )
-    importance = "".join(
-        f"<tr><td>{html.escape(str(name))}</td><td>{value:.3f}</td></tr>"
-        for name, value in explanation.importance().head(10).items()
-    )
-    return f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>SASANet on German credit</title><style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 1rem }}
-table {{ border-collapse: collapse; }} td, th {{ padding: .2rem .8rem .2rem 0; text-align: left; }}
-pre {{ white-space: pre-wrap; background: #f5f5f5; padding: 1rem; }} img {{ max-width: 100%; }}
-</style></head><body>
-<h1>SASANet on German credit</h1>
-<p>A model that is its own explanation: each prediction is a base value plus one number per feature,
-and those numbers are the Shapley values of the model's own output.</p>
-<h2>How good</h2><table><tr><th>Model</th><th>AUC</th><th>Fit</th></tr>{rows}</table>
-<h2>How faithful</h2><pre>{html.escape(str(report))}</pre>
-<h2>One applicant</h2><pre>{html.escape(words)}</pre>
-<img alt="Waterfall of the applicant's attributions"
- src="data:image/png;base64,{_picture(explanation, row)}">
-<h2>What matters overall</h2>
-<table><tr><th>Feature</th><th>mean |attribution|</th></tr>{importance}</table>
-<p>Data: Statlog (German Credit Data), Hans Hofmann, UCI Machine Learning Repository, CC BY 4.0.</p>
-</body></html>
-"""
-
-
-def _picture(explanation: Explanation, row: int) -> str:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    from sasanet.plots import waterfall
-
-    figure = Figure(figsize=(9, 4.8), layout="constrained")
-    FigureCanvasAgg(figure)
-    waterfall(explanation, row, ax=figure.subplots())
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=130)
-    return base64.b64encode(buffer.getvalue()).decode()
 
 
 if __name__ == "__main__":
