@@ -24,7 +24,7 @@ from sasanet.errors import InvalidInputError
 from sasanet.explanation import Explanation
 from sasanet.fitting import Floats, Material, TabularModel, put_rows
 from sasanet.network import SASANet
-from sasanet.posthoc.game import read_coalitions
+from sasanet.posthoc.game import names_to_mask, read_coalitions
 from sasanet.recipe import Recipe, make_phases, resolve
 from sasanet.refinement import refined
 from sasanet.teacher import Lesson, teach
@@ -214,13 +214,9 @@ class SelfExplainingModel(TabularModel):
 
     def _read_coalitions(self, coalitions: Any, n_rows: int) -> Tensor:
         """Return coalitions as [1 or n, m, d] bool."""
-        d, names = self.n_features_in_, self.encoder_.names
-        if isinstance(coalitions, list | tuple) and all(isinstance(c, str) for c in coalitions):
-            if unknown := sorted(set(coalitions) - set(names)):
-                raise InvalidInputError(f"coalitions must name features, however: {unknown}")
-            coalitions = np.array([name in coalitions for name in names])
+        coalitions = names_to_mask(coalitions, self.encoder_.names)
         remedy = "mark the known features with True, or give a list of names"
-        masks = read_coalitions(coalitions, n_rows, d, remedy)
+        masks = read_coalitions(coalitions, n_rows, self.n_features_in_, remedy)
         return torch.from_numpy(np.array(masks))  # a copy: it may be read-only
 
     def audit(

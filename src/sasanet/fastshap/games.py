@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
+from sasanet.contract import TabularNetwork
 from sasanet.errors import InvalidInputError
 from sasanet.posthoc.game import Masks
 from sasanet.training import Rows
@@ -25,11 +26,11 @@ TableValue = Callable[[pd.DataFrame, Masks], Any]
 UNITS = {"binary": "log-odds", "multiclass": "log-probability", "regression": "target"}
 
 
-def surrogate_game(surrogate: nn.Module, task: str, mean: float, scale: float) -> Game:
+def surrogate_game(surrogate: TabularNetwork, task: str, mean: float, scale: float) -> Game:
     """Return the surrogate's v(S): log-odds, log-probabilities or the target."""
 
     def game(rows: Rows, coalitions: Tensor) -> Tensor:
-        outputs = surrogate(rows.cells, coalitions).double()
+        outputs = surrogate.values(rows.cells, coalitions).double()
         # Logits are free up to a constant, which would be attributed too; log-probabilities not.
         return F.log_softmax(outputs, 2) if task == "multiclass" else outputs * scale + mean
 

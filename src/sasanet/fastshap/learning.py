@@ -1,4 +1,4 @@
-"""Encoded rows in, FastSHAP's two networks out: their losses, and the loop that trains each.
+"""Encoded rows in, FastSHAP's two networks out: their losses, and how long each trains.
 
 Sizes: B rows, N features, K outputs, M coalitions. The *surrogate* v(x_S) ≈ E[f(x) | x_S] learns
 from the model's predictions on rows with hidden cells. The *explainer* φ(x) is the best additive
@@ -12,25 +12,21 @@ shifted so that Σ_i φ_i = v(x) − v(x_∅) (additive normalisation).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from tqdm.auto import tqdm
 
 from sasanet.coalitions import add_up, kernel_coalitions, random_coalitions
+from sasanet.contract import WHOLE, TabularNetwork
 from sasanet.encoder import TableEncoder
 from sasanet.fastshap.games import Game
-from sasanet.heap import steady_heap
 from sasanet.losses import prediction_losses, weighted_mean
 from sasanet.tokens import make_tokens
-from sasanet.training import Rows
-
-Step = Callable[[nn.Module, Rows, object, torch.Generator], Tensor]
+from sasanet.training import Phase, Rows, Step, TrainingConfig, train
 
 
-class CoalitionNetwork(nn.Module):
+class CoalitionNetwork(TabularNetwork):
     """An MLP on the cells of a coalition: the sum of their vectors, a hidden layer, the outputs.
 
     The sum is a layer over one-hot levels and knots that are zero where hidden. It tells a hidden
@@ -47,15 +43,15 @@ class CoalitionNetwork(nn.Module):
             nn.ELU(), nn.Linear(width, width), nn.ELU(), nn.Linear(width, n_outputs)
         )
 
-    def forward(self, cells: Tensor, coalitions: Tensor) -> Tensor:
+    def values(self, cells: Tensor, coalitions: Tensor) -> Tensor:
         """Return the outputs for every coalition; missing cells must be out of all of them."""
         found: Tensor = self.body(self.tokens.coalition_sums(cells, coalitions) + self.bias)
         return found
 
 
-def attributions(network: nn.Module, cells: Tensor) -> Tensor:
+def attributions(network: CoalitionNetwork, cells: Tensor) -> Tensor:
     """Return what the explainer says before it is made to add up: [B, N] → [B, N, K]."""
-    said: Tensor = network(cells, ~cells.isnan()[:, None])[:, 0]
+    said: Tensor = network.values(cells, ~cells.isnan()[:, None])[:, 0]
     return said.unflatten(1, (cells.shape[1], -1))
 
 
@@ -76,10 +72,12 @@ def surrogate_step(task: str) -> Step:
 
     # NOTE[DIFF]: the paper draws one coalition a row; its complement and the complete row cost
     # little beside it, and the complete row is what every explanation adds up to.
-    def step(network: nn.Module, rows: Rows, _: object, generator: torch.Generator) -> Tensor:
+    def step(
+        network: CoalitionNetwork, rows: Rows, _: TrainingConfig, generator: torch.Generator
+    ) -> Tensor:
         present = rows.present
         kept = random_coalitions(present, generator)
-        outputs = network(rows.cells, torch.stack([present, kept, present & ~kept], 1))
+        outputs = network.values(rows.cells, torch.stack([present, kept, present & ~kept], 1))
         return weighted_mean(prediction_losses(outputs, rows.targets, task), rows.weights)
 
     return step
@@ -91,7 +89,9 @@ def explainer_step(game: Game, scale: float, pairs: int) -> Step:
     The game is divided by ``scale``, so that one learning rate suits all units.
     """
 
-    def step(network: nn.Module, rows: Rows, _: object, generator: torch.Generator) -> Tensor:
+    def step(
+        network: CoalitionNetwork, rows: Rows, _: TrainingConfig, generator: torch.Generator
+    ) -> Tensor:
         kept = kernel_coalitions(rows.present, pairs, generator)
         with torch.no_grad():
             values = (game(rows, torch.cat([ends_of(rows), kept], 1)) / scale).float()
@@ -103,7 +103,7 @@ def explainer_step(game: Game, scale: float, pairs: int) -> Step:
     return step
 
 
-# --- the loop --------------------------------------------------------------------------------
+# --- training --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -118,30 +118,24 @@ class Plan:
 
 
 def learn(
-    network: nn.Module, rows: Rows, step: Step, plan: Plan, generator: torch.Generator
+    network: CoalitionNetwork, rows: Rows, step: Step, plan: Plan, generator: torch.Generator
 ) -> list[float]:
-    """Train a network by one loss, the rate falling to zero, and return the loss of each step."""
+    """Train a network by one loss, the rate falling to zero, and return the loss of each epoch."""
     # NOTE[DIFF]: the paper halves the rate where the validation loss stalls. A cosine to zero ends
     # as low, takes no rows away and has nothing to tune.
-    optimizer = torch.optim.Adam(network.parameters(), lr=plan.learning_rate)
-    losses, batches = [], _batches(len(rows), plan.batch_size, generator)
-    network.train()
-    with steady_heap(), tqdm(total=plan.steps, desc=plan.name, disable=not plan.verbose) as bar:
-        for k in range(plan.steps):
-            rate = plan.learning_rate * 0.5 * (1 + math.cos(math.pi * k / plan.steps))
-            for group in optimizer.param_groups:
-                group["lr"] = rate
-            loss = step(network, rows[next(batches)], None, generator)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.item())
-            bar.update()
-    network.eval().requires_grad_(False)
-    return losses
-
-
-def _batches(n_rows: int, size: int, generator: torch.Generator) -> Iterator[Tensor]:
-    """Yield positions of rows for ever, shuffled anew each time all were used."""
-    while True:
-        yield from torch.randperm(n_rows, generator=generator).split(size)
+    config = TrainingConfig(
+        task="regression",
+        base=torch.zeros(1),
+        phases=(Phase(plan.name, WHOLE, plan.steps, plan.batch_size, plan.learning_rate),),
+        full_share=1.0,
+        weight_decay=0.0,
+        patience=plan.steps,
+        time_limit=math.inf,
+        verbose=plan.verbose,
+        steps={plan.name: step},
+    )
+    history = train(network, rows, None, config, generator)
+    if history.interrupted:
+        raise KeyboardInterrupt  # half an explainer is none
+    network.requires_grad_(False)
+    return [record["train_loss"] for record in history.epochs]

@@ -74,7 +74,7 @@ class FastSHAP:
     Attributes
     ----------
     history_ : dict of list of float
-        The loss of every step, by network.
+        The mean loss of every epoch, by network.
     units_ : str
         What one unit of an attribution means.
 
