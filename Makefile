@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test browser lint types check clean bench-core bench-faithful bench-accuracy bench-stream paper paper-quick
+.PHONY: demo test browser lint types check clean bench-core bench-faithful bench-accuracy bench-stream paper paper-quick picture
 .DEFAULT_GOAL := test
 
 # One environment for everything; rebuilt when the requirements change.
@@ -56,6 +56,10 @@ paper: $(READY)
 
 paper-quick: $(READY)
 	SASANET_PAPER=quick $(BIN)/python -m paper.run
+
+# The picture in the README, from a real browser.
+picture: $(READY) browser
+	$(BIN)/python -m bench.picture
 
 clean:
 	rm -rf $(VENV) demo-output
