@@ -130,7 +130,7 @@ def _promises(found: dict[str, Any]) -> str:
     return (
         "\n## What must hold on every table\n\nThe gap is the largest |φ0 + Σφ − raw prediction| "
         "/ max(1, |raw prediction|) over up to 50,000 rows. The next three are the largest "
-        "changes of an attribution where nothing may change (raw scale: log-odds, or units of the target). "
+        "changes of an attribution where nothing may change (raw scale). "
         "Self-game R²: up to 64 test rows, 1,000 orders.\n\n" + table(header, rows)
     )
 
