@@ -18,7 +18,9 @@ GUIDE = DOCS / "guide_command_line.md"
 HOW = DOCS / "how_it_works.md"
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+SAID = re.compile(r"^print\((.*)\)  # (True|False)\b", re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+COMMAND = re.compile(r"(?:^\$ |`)sasanet ([a-z][^`\n]*)", re.MULTILINE)
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 NOTE = "NOTE[DIFF]"
 CITED = re.compile(
@@ -38,6 +40,8 @@ def run_blocks(text, name):
     namespace = {"__name__": "__page__"}
     for line, code in blocks(text, "python"):
         exec(compile("\n" * line + code, name, "exec"), namespace)
+        for expression, said in SAID.findall(code):
+            assert str(eval(expression, namespace)) == said, expression
     return namespace
 
 
@@ -64,9 +68,11 @@ def test_most_pages_have_python_blocks():
     assert guides <= {page.stem for page in with_python()}
 
 
-def test_blocks_share_names_and_a_broken_one_is_found_by_its_line():
+def test_blocks_share_names_keep_their_word_and_break_at_the_line_of_the_page():
     page = "# A page\n\n```python\na = 1\n```\n\n```bash\nfalse\n```\n\n```python\nb = a + 1\n```\n"
     assert run_blocks(page, "page.md")["b"] == 2
+    with pytest.raises(AssertionError, match="b == 2"):
+        run_blocks(page.replace("b = a + 1", "b = a\nprint(b == 2)  # True"), "page.md")
     with pytest.raises(ZeroDivisionError) as error:
         run_blocks(page.replace("a + 1", "a / 0"), "page.md")
     assert error.traceback[-1].lineno + 1 == 12
@@ -126,19 +132,26 @@ def options(command):
 
 
 def strange_words(text, commands):
-    """Yield the commands and options a page shows in its terminal that do not exist."""
-    for _, block in blocks(text, "text"):
-        for line in re.findall(r"^\$ sasanet (.*)$", block, re.MULTILINE):
-            name = line.split()[0]
-            known = options(commands[name]) if name in commands else set()
-            yield from (word for word in [name] if word not in commands)
-            yield from (f"{name} {word}" for word in OPTION.findall(line) if word not in known)
+    """Yield the commands and options a page shows that do not exist."""
+    for line in COMMAND.findall(text):
+        name = line.split()[0]
+        if name not in commands:
+            yield name
+            continue
+        known = options(commands[name])
+        yield from (f"{name} {word}" for word in OPTION.findall(line) if word not in known)
 
 
-def test_the_guides_commands_and_options_exist():
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_commands_it_shows_exist(page):
+    commands = typer.main.get_command(app).commands
+    assert list(strange_words(page.read_text("utf-8"), commands)) == []
+
+
+def test_the_guide_has_every_command_and_no_strange_option():
     root = typer.main.get_command(app)
     text = GUIDE.read_text("utf-8")
-    assert list(strange_words(text, root.commands)) == []
+    assert len(COMMAND.findall(text)) > len(root.commands)
     prose = BLOCK.sub("", text)
     known = options(root).union(*map(options, root.commands.values()), {"--install-completion"})
     assert set(OPTION.findall(prose)) - known == set()
@@ -148,9 +161,9 @@ def test_the_guides_commands_and_options_exist():
 
 
 def test_strange_commands_and_options_are_noticed():
-    page = "```text\n$ sasanet guess m t.csv\n$ sasanet predict m t.csv --colour red --out p\n```\n"
+    page = "$ sasanet guess m\n$ sasanet predict m t --colour red --out p\n`sasanet tell`"
     commands = typer.main.get_command(app).commands
-    assert list(strange_words(page, commands)) == ["guess", "predict --colour"]
+    assert list(strange_words(page, commands)) == ["guess", "predict --colour", "tell"]
 
 
 # --- how it works ----------------------------------------------------------------------------
