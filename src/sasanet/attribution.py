@@ -41,7 +41,7 @@ class ContextAttribution(nn.Module):
     """
 
     # NOTE[DIFF]: the paper uses attention here. In equal time this module comes several times
-    # closer to the true Shapley values (docs/decisions.md has the figures); attention stays
+    # closer to the true Shapley values (docs/benchmarks.md has the figures); attention stays
     # available as attribution="attention".
 
     def __init__(

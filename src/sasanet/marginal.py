@@ -69,6 +69,9 @@ class SetFunction:
     The cap keeps a claim from being stronger than the rows support (log n for probabilities).
     """
 
+    # NOTE[DIFF]: the paper's output has no bound; the log-odds of hopeless rows then run away, and
+    # their attributions with them.
+
     rho: nn.Sequential
     bias: Tensor  # [D], or [M, D] for M members at once
     cap: float

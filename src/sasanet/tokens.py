@@ -28,6 +28,9 @@ class TableTokens(nn.Module):
     Shape: cells [B, N] → [B, N, width].
     """
 
+    # NOTE[DIFF]: the paper sends numbers through a single-input MLP per column (``MLPTokens``).
+    # Knots at quantiles learn columns with long tails better.
+
     numbers: Tensor
     offsets: Tensor
     lines: Tensor

@@ -138,6 +138,7 @@ def attribution_step(
     network: SASANet, rows: Rows, config: TrainingConfig, generator: torch.Generator
 ) -> Tensor:
     """Return L_s on a random prefix coalition, for an order and its reverse."""
+    # NOTE[DIFF]: the paper prints L_s on the complete row only, which leaves Σφ(x_S) untrained.
     del config
     present = rows.present
     orders = random_orders(present, generator)

@@ -1,0 +1,225 @@
+"""What the README and the guides show is true: blocks run, links lead somewhere, names exist."""
+
+import importlib
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import typer
+
+from cli_run import done
+from sasanet.cli.app import app
+
+ROOT = Path(__file__).parent.parent
+DOCS, SOURCE = ROOT / "docs", ROOT / "src" / "sasanet"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+GUIDE = DOCS / "guide_command_line.md"
+HOW = DOCS / "how_it_works.md"
+
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+SAID = re.compile(r"^print\((.*)\)  # (True|False)\b", re.MULTILINE)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+COMMAND = re.compile(r"(?:^\$ |`)sasanet ([a-z][^`\n]*)", re.MULTILINE)
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+NOTE = "NOTE[DIFF]"
+CITED = re.compile(
+    r"(Eq\.|Lemma|Proposition|Theorem|Definition|Section|Appendix) \(?(\d[\d.]*|H)\b"
+)
+
+
+def blocks(text, language):
+    """Yield the blocks of a language, each with the number of lines before its first."""
+    for found in BLOCK.finditer(text):
+        if found[1] == language:
+            yield text.count("\n", 0, found.start(2)), found[2]
+
+
+def run_blocks(text, name):
+    """Run a page's Python blocks in one namespace; a traceback shows the lines of the page."""
+    namespace = {"__name__": "__page__"}
+    for line, code in blocks(text, "python"):
+        exec(compile("\n" * line + code, name, "exec"), namespace)
+        for expression, said in SAID.findall(code):
+            assert str(eval(expression, namespace)) == said, expression
+    return namespace
+
+
+def with_python():
+    return [page for page in PAGES if "```python" in page.read_text("utf-8")]
+
+
+# --- blocks ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", with_python(), ids=lambda page: page.name)
+def test_its_python_blocks_run(page, tmp_path, monkeypatch):
+    from matplotlib import pyplot
+
+    pyplot.switch_backend("agg")
+    monkeypatch.chdir(tmp_path)
+    run_blocks(page.read_text("utf-8"), page.name)
+    pyplot.close("all")
+
+
+def test_most_pages_have_python_blocks():
+    guides = {"quickstart", "guide_fitting", "guide_explaining", "guide_auditing", "guide_missing",
+              "guide_posthoc", "coming_from_shap_lightgbm", "README"}  # fmt: skip
+    assert guides <= {page.stem for page in with_python()}
+
+
+def test_blocks_share_names_keep_their_word_and_break_at_the_line_of_the_page():
+    page = "# A page\n\n```python\na = 1\n```\n\n```bash\nfalse\n```\n\n```python\nb = a + 1\n```\n"
+    assert run_blocks(page, "page.md")["b"] == 2
+    with pytest.raises(AssertionError, match="b == 2"):
+        run_blocks(page.replace("b = a + 1", "b = a\nprint(b == 2)  # True"), "page.md")
+    with pytest.raises(ZeroDivisionError) as error:
+        run_blocks(page.replace("a + 1", "a / 0"), "page.md")
+    assert error.traceback[-1].lineno + 1 == 12
+
+
+# --- links -----------------------------------------------------------------------------------
+
+
+def anchor(heading):
+    """Return what GitHub calls a heading in an address."""
+    words = re.sub(r"[^\w\- ]", "", heading.strip().lower())
+    return words.replace(" ", "-")
+
+
+def dead_links(text, folder):
+    for link in LINK.findall(text):
+        if "://" in link:
+            continue
+        name, _, place = link.partition("#")
+        target = folder / name if name else None
+        if target is not None and not target.exists():
+            yield link
+        elif place:
+            there = text if target is None else target.read_text("utf-8")
+            if place not in map(anchor, re.findall(r"^#+ (.*)$", there, re.MULTILINE)):
+                yield link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_its_links_lead_to_files_and_headings(page):
+    assert list(dead_links(page.read_text("utf-8"), page.parent)) == []
+
+
+def test_dead_links_are_noticed():
+    page = (
+        "[a](no.md) [b](how_it_works.md#nowhere) [c](#here) [d](https://x.org) [e](#gone)\n# Here\n"
+    )
+    assert list(dead_links(page, DOCS)) == ["no.md", "how_it_works.md#nowhere", "#gone"]
+
+
+def test_the_readme_or_the_index_links_every_page():
+    linked = {link.split("#")[0].removeprefix("docs/")
+              for page in (ROOT / "README.md", DOCS / "README.md")
+              for link in LINK.findall(page.read_text("utf-8"))}  # fmt: skip
+    assert {page.name for page in DOCS.glob("*.md")} - linked == set()
+
+
+# --- the command line ------------------------------------------------------------------------
+
+
+def options(command):
+    """Return the options a command has, those of every command included."""
+    of_all = {"--help"}
+    return of_all | {
+        name for param in command.params for name in (*param.opts, *param.secondary_opts)
+    }
+
+
+def strange_words(text, commands):
+    """Yield the commands and options a page shows that do not exist."""
+    for line in COMMAND.findall(text):
+        name = line.split()[0]
+        if name not in commands:
+            yield name
+            continue
+        known = options(commands[name])
+        yield from (f"{name} {word}" for word in OPTION.findall(line) if word not in known)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_commands_it_shows_exist(page):
+    commands = typer.main.get_command(app).commands
+    assert list(strange_words(page.read_text("utf-8"), commands)) == []
+
+
+def test_the_guide_has_every_command_and_no_strange_option():
+    root = typer.main.get_command(app)
+    text = GUIDE.read_text("utf-8")
+    assert len(COMMAND.findall(text)) > len(root.commands)
+    prose = BLOCK.sub("", text)
+    known = options(root).union(*map(options, root.commands.values()), {"--install-completion"})
+    assert set(OPTION.findall(prose)) - known == set()
+    for name in root.commands:
+        assert f"## {name}" in text
+        done(name, "--help")
+
+
+def test_strange_commands_and_options_are_noticed():
+    page = "$ sasanet guess m\n$ sasanet predict m t --colour red --out p\n`sasanet tell`"
+    commands = typer.main.get_command(app).commands
+    assert list(strange_words(page, commands)) == ["guess", "predict --colour", "tell"]
+
+
+# --- how it works ----------------------------------------------------------------------------
+
+
+def section(text, title):
+    """Return what stands under a heading, up to the next of its kind."""
+    return text.split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+def rows(table):
+    """Return the cells of a table's rows, without its head."""
+    lines = [line for line in table.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines[2:]]
+
+
+def sources():
+    return {str(path.relative_to(SOURCE)): path.read_text("utf-8") for path in SOURCE.rglob("*.py")}
+
+
+def noted(texts):
+    """Count the marked differences of every file."""
+    return Counter({name: text.count(NOTE) for name, text in texts.items() if NOTE in text})
+
+
+def listed(page):
+    """Count the differences a page lists, by file; each must say what is different, and why."""
+    table = rows(section(page, "Every difference from the papers"))
+    assert all(len(cells) == 4 and all(cells) for cells in table)
+    return Counter(cells[0].split("`")[1] for cells in table)
+
+
+def test_every_difference_in_the_source_is_listed():
+    assert listed(HOW.read_text("utf-8")) == noted(sources())
+
+
+def test_a_difference_that_is_not_listed_is_noticed():
+    texts = sources()
+    texts["heap.py"] += f"\n# {NOTE}: because\n"
+    assert listed(HOW.read_text("utf-8")) != noted(texts)
+
+
+def test_the_equations_are_found_where_the_page_says():
+    for _, here in rows(section(HOW.read_text("utf-8"), "Where the paper's equations live")):
+        for name in re.findall(r"`([a-z_]+(?:\.\w+)+)`", here):
+            room, *inner = f"sasanet.{name}".split(".")[1:]
+            thing = importlib.import_module(f"sasanet.{room}")
+            for part in inner:
+                thing = getattr(thing, part, None) or importlib.import_module(
+                    f"{thing.__name__}.{part}"
+                )
+
+
+def test_every_equation_the_source_cites_is_in_the_table():
+    table = section(HOW.read_text("utf-8"), "Where the paper's equations live")
+    known = {(kind, number.strip(".")) for kind, number in CITED.findall(table)}
+    cited = {(kind, number.strip("."))
+             for text in sources().values() for kind, number in CITED.findall(text)}  # fmt: skip
+    assert cited - known == set()
