@@ -19,7 +19,7 @@ PARAMETERS = {
     "dropout": 0.1,
     "batch_size": "auto",
     "max_epochs": "auto",
-    "patience": 8,
+    "patience": "auto",
     "attribution_steps": "auto",
     "validation_fraction": 0.1,
     "teacher": 0.0,
@@ -170,7 +170,7 @@ BAD = [
     ("max_epochs", 0),
     ("max_epochs", "many"),
     ("patience", 0),
-    ("patience", "auto"),
+    ("patience", "long"),
     ("attribution_steps", -1),
     ("validation_fraction", -0.1),
     ("validation_fraction", 1.0),
@@ -217,7 +217,7 @@ def test_a_parameter_of_another_kind_gets_one_sentence(name, value):
     [
         ("learning_rate", 0, "learning_rate must be a number above 0, however: 0"),
         ("dropout", 1, "dropout must be 'auto' or a number at least 0 and below 1, however: 1"),
-        ("patience", 0, "patience must be a whole number of at least 1, however: 0"),
+        ("patience", 0, "patience must be 'auto' or a whole number of at least 1, however: 0"),
         (
             "attribution_steps",
             -1,
@@ -287,3 +287,8 @@ def test_an_epoch_is_once_through_the_rows(n_rows, batch_size, steps):
     assert (value.steps, value.batch_size, value.learning_rate) == (steps, batch_size, 0.25)
     assert (polish.steps, polish.batch_size) == (469, 128)
     assert polish.learning_rate == 0.25
+
+
+def test_training_goes_on_until_the_learning_rate_is_zero_unless_told_otherwise():
+    assert recipe(max_epochs=23).patience == 23
+    assert recipe(max_epochs=23, patience=5).patience == 5

@@ -51,7 +51,7 @@ class SelfExplainingModel(TabularModel):
         dropout: float | str = "auto",
         batch_size: int | str = "auto",
         max_epochs: int | str = "auto",
-        patience: int = 8,
+        patience: int | str = "auto",
         attribution_steps: int | str = "auto",
         validation_fraction: float | str = "auto",
         teacher: float | str = "auto",

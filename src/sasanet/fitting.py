@@ -96,7 +96,7 @@ class TabularModel(BaseEstimator):
         sample_weight : array-like (n,), optional
             How much each row counts.
         validation : (X, y), optional
-            Rows that decide when to stop; by default ``validation_fraction`` of the training rows.
+            Rows that choose the best epoch; by default ``validation_fraction`` of the rows.
 
         Returns
         -------

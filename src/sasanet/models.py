@@ -24,11 +24,12 @@ _PARAMETERS = """
         clearer the labels are to the teacher.
     batch_size, max_epochs, attribution_steps : int or "auto", default="auto"
         Chosen by the number of rows; the rule is in :mod:`sasanet.recipe`.
-    patience : int, default=8
-        Epochs without a better validation loss before training stops; the best weights are kept.
+    patience : int or "auto", default="auto"
+        Epochs without a better validation loss before training stops; "auto" never stops early, so
+        that the learning rate reaches zero. The best weights are kept.
     validation_fraction : float or "auto", default="auto"
-        Share of the rows that decide when to stop; "auto" is 0.1 from 10,000 rows, below it 0 with
-        a teacher and 0.2 without. 0 trains to the end on all rows.
+        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, below it
+        0 with a teacher and 0.2 without. 0 trains to the end on all rows.
     teacher : float or "auto", default="auto"
         How much of every label is what boosted trees, fitted without its row, expect: from 0 (off)
         to below 1. "auto" is 0.5 for set networks and 0 for the paper's sequence module.

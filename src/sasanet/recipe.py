@@ -11,6 +11,7 @@ batch_size                rows / 40 rounded down to a power of two, between 64 a
 max_epochs                300 / (1 − c) steps  600,000 · (1 + c) / rows
                           (8 to 100 epochs)    (8 to 100 epochs)
 validation_fraction       0                    0.1
+patience                  all epochs: the learning rate must reach zero, the best weights are kept
 dropout                   0.3 · (1 − c)        0.1 · (1 − c)
 teacher                   half of every label; 0 for the paper's sequence modules
 members                   1; for "best" 2, of two layers of 256 units
@@ -18,7 +19,7 @@ attribution_steps         batches of 128; 20 per row in total, between 60,000 an
                           (only for Shapley modules that learn: the default has nothing to learn)
 ========================  ===================  ===================================================
 
-Few rows without a teacher: a fifth of them decides when to stop, after 40 epochs at the latest.
+Few rows without a teacher: a fifth of them chooses the best of 40 epochs.
 """
 
 from __future__ import annotations
@@ -97,16 +98,17 @@ def schedule(
     fitting = 2 ** math.floor(math.log2(max(1.0, n_rows / 40)))
     batch = read_count(parameters, "batch_size", min(max(64, fitting), 512))
     if blind:
-        epochs = 300 / (1 - clarity) / math.ceil(n_rows / batch)
+        wanted = 300 / (1 - clarity) / math.ceil(n_rows / batch)
     else:
-        epochs = 40 if small else 600_000 * (1 + clarity) / n_rows
+        wanted = 40 if small else 600_000 * (1 + clarity) / n_rows
+    epochs = read_count(parameters, "max_epochs", min(max(8, round(wanted)), 100))
     held_out = 0.1 if not small else 0.0 if blind else 0.2
     return Schedule(
         learning_rate=read_real(parameters, "learning_rate", above=0),
         weight_decay=read_real(parameters, "weight_decay"),
         batch_size=batch,
-        epochs=read_count(parameters, "max_epochs", min(max(8, round(epochs)), 100)),
-        patience=read_count(parameters, "patience"),
+        epochs=epochs,
+        patience=read_count(parameters, "patience", epochs),
         validation_fraction=read_real(parameters, "validation_fraction", below=1, auto=held_out),
         time_limit=read_real(parameters, "time_limit", above=0),
         verbose=bool(parameters["verbose"]),

@@ -27,10 +27,11 @@ PARAMETERS = """learning_rate : float, default=2e-3
         Decay of the feed-forward matrices.
     batch_size, max_epochs : int or "auto", default="auto"
         Chosen by the number of rows; the rule is in :mod:`sasanet.recipe`.
-    patience : int, default=8
-        Epochs without a better validation loss before training stops; the best weights are kept.
+    patience : int or "auto", default="auto"
+        Epochs without a better validation loss before training stops; "auto" never stops early, so
+        that the learning rate reaches zero. The best weights are kept.
     validation_fraction : float or "auto", default="auto"
-        Share of the rows that decide when to stop; "auto" is 0.1 from 10,000 rows, else 0.2.
+        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
     time_limit : float, default=inf
         Seconds; the learning rate reaches zero in time.
     categorical : sequence of str or int, default=()
@@ -60,7 +61,7 @@ class BaselineModel(TabularModel):
     weight_decay: float = 1e-2
     batch_size: int | str = "auto"
     max_epochs: int | str = "auto"
-    patience: int = 8
+    patience: int | str = "auto"
     validation_fraction: float | str = "auto"
     time_limit: float = math.inf
     categorical: Sequence[str | int] = ()

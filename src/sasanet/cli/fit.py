@@ -43,7 +43,7 @@ def fit(
     validation: Annotated[
         str | None,
         typer.Option(
-            help="Rows that decide when to stop: a share such as 0.2, or another table.",
+            help="Rows that choose the best epoch: a share such as 0.2, or another table.",
             show_default=False,
         ),
     ] = None,
