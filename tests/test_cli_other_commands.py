@@ -1,6 +1,5 @@
 """`inspect`, `audit`, `report`, `compare`, `demo`: what they say and leave behind."""
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -65,29 +64,17 @@ def test_audit_answers_scripts_in_json(place):
     assert told["calibration"] == []
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("sasanet.report") is not None, reason="reports can be written"
-)
-def test_without_a_report_room_the_command_says_so(place):
-    result = run("report", place / "m", place / "t.csv", "--out", place / "r.html")
-    assert result.exit_code == 1
-    assert result.stderr == "This version of sasanet cannot write reports.\n"
-
-
-def test_report_hands_model_table_and_target_on(place, monkeypatch):
-    handed = {}
-
-    def write_report(model, table, path, target=None, group=None):
-        handed.update(model=model, table=table, target=target, group=group)
-        path.write_text("<html>")
-
-    monkeypatch.setattr("sasanet.cli.report._writer", lambda: write_report)
-    done("report", place / "m", place / "t.csv", "--out", place / "r.html", "--target", "species",
-         "--group", "sex")  # fmt: skip
-    assert (place / "r.html").read_text() == "<html>"
-    assert handed["target"] == "species"
-    assert handed["table"]["species"].nunique() == 3
-    assert len(handed["model"].predict(handed["table"].drop(columns="species"))) == 344
+def test_report_writes_a_page_about_the_table(place):
+    words = ("report", place / "m", place / "t.csv", "--out", place / "r.html")
+    said = done(*words, "--target", "species", "--group", "sex").stdout
+    assert "344 rows" in said
+    page = (place / "r.html").read_text("utf-8")
+    assert "How good it is" in page
+    assert "sex" in page
+    again = run(*words)
+    assert again.exit_code == 1
+    assert "--force" in again.stderr
+    assert (place / "r.html").read_text("utf-8") == page
 
 
 # --- compare ---------------------------------------------------------------------------------

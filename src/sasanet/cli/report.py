@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,7 +19,7 @@ from sasanet.cli.reading import open_table, read_whole
 from sasanet.cli.streaming import load_model
 from sasanet.cli.terminal import Terminal, command
 from sasanet.cli.writing import check_free, replacing
-from sasanet.errors import InvalidInputError
+from sasanet.report import write_report
 
 
 @command
@@ -39,7 +38,6 @@ def report(
 ) -> None:
     """Write a page about the model: how good, how faithful, what matters."""
     check_free(out, force, table)
-    write_report = _writer()
     fitted = load_model(model, terminal)
     source, names = open_table(table, encoding), list(fitted.encoder_.names)
     check_columns(source, names)
@@ -57,13 +55,3 @@ def report(
         write_report(fitted, frame, draft, target=target, group=group)
     terminal.say(f"Report on {len(frame):,} rows written to {out}.")
     terminal.result({"out": str(out), "rows": len(frame)})
-
-
-def _writer() -> Any:
-    """Return the function that writes reports; it stands above this room's own needs."""
-    try:
-        return importlib.import_module("sasanet.report").write_report
-    except ModuleNotFoundError as error:
-        if error.name != "sasanet.report":
-            raise
-        raise InvalidInputError("This version of sasanet cannot write reports.") from None
