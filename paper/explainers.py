@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from bench.data import Split
 
@@ -32,38 +31,42 @@ def fitted(name: str, seed: int, split: Split, time_limit: float) -> SASANetClas
 
 
 class PostHoc:
-    """KernelSHAP and FastSHAP of one model, by name; the seconds FastSHAP learned are kept."""
+    """KernelSHAP and FastSHAP of one model, by name; the seconds FastSHAP learned are kept.
+
+    FastSHAP learns when it is first asked.
+    """
 
     def __init__(self, model: SASANetClassifier, split: Split, settings: dict[str, Any]) -> None:
         self.model, self.settings = model, settings
         self.background = split.X_train.sample(settings["background"], random_state=0)
-        learn = split.X_train[:FAST_ROWS]
-        steps = settings["fastshap_steps"]
+        self.learn = split.X_train[:FAST_ROWS]
         self.seconds: dict[str, float] = {}
-        start = time.perf_counter()
-        fast = FastSHAP(surrogate_steps=steps, explainer_steps=steps)
-        self.fast = fast.fit(learn, model.predict_proba, "binary")
-        self.seconds["FastSHAP"] = time.perf_counter() - start
-        start = time.perf_counter()
-        own = FastSHAP(explainer_steps=steps)
-        self.fast_own = own.fit_value(learn, model.value)
-        self.seconds["FastSHAP, own game"] = time.perf_counter() - start
+        self._fast: dict[str, FastSHAP] = {}
 
     def kernel(self, X: pd.DataFrame, own: bool) -> Explanation:
         """Return KernelSHAP's values of rows."""
         samples = self.settings["kernel_samples"]
         if own:
             return kernel_shap(game_of(self.model, X), X, samples)
-        return kernel_shap(marginal_game(self.raw, X, self.background), X, samples)
+        game = marginal_game(self.model.decision_function, X, self.background)
+        return kernel_shap(game, X, samples)
 
-    def raw(self, X: pd.DataFrame) -> Any:
-        """Return the model's log-odds."""
-        return np.asarray(self.model.decision_function(X))
+    def fast(self, name: str) -> FastSHAP:
+        """Return FastSHAP of one of the two games, trained once."""
+        if name not in self._fast:
+            steps, start = self.settings["fastshap_steps"], time.perf_counter()
+            one = FastSHAP(surrogate_steps=steps, explainer_steps=steps)
+            if "own" in name:
+                one.fit_value(self.learn, self.model.value)
+            else:
+                one.fit(self.learn, self.model.predict_proba, "binary")
+            self._fast[name], self.seconds[name] = one, time.perf_counter() - start
+        return self._fast[name]
 
     def explain(self, name: str, X: pd.DataFrame) -> Explanation:
         """Return one explainer's values of rows."""
         if name.startswith("FastSHAP"):
-            return (self.fast_own if "own" in name else self.fast).explain(X)
+            return self.fast(name).explain(X)
         return self.kernel(X, own="own" in name)
 
 

@@ -13,11 +13,10 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from paper import data
-from paper.explainers import fitted
+from paper.explainers import PostHoc, fitted
 from paper.settings import FOLDER, is_quick, read_settings
 from sasanet import SASANetClassifier
 from sasanet.explanation import Explanation
-from sasanet.posthoc import kernel_shap, marginal_game
 
 NAMES = ("SASANet", "KernelSHAP")
 
@@ -35,9 +34,7 @@ def draw(name: str) -> dict[str, Any]:
     model = fitted(name, 0, split, settings["time_limit"])
     X, y, _ = data.judged_rows(split, settings["explained"], 0)
     few = X[: settings["kernel_rows"]]
-    background = split.X_train.sample(settings["background"], random_state=0)
-    game = marginal_game(model.decision_function, few, background)
-    found = (model.explain(X), kernel_shap(game, few, settings["kernel_samples"]))
+    found = (model.explain(X), PostHoc(model, split, settings).kernel(few, own=False))
     row = _clear_case(model, few, y)
     picture_folder().mkdir(parents=True, exist_ok=True)
     _save(f"{name}-overall", found, partial(_overall, shown=settings["shown"]))

@@ -29,7 +29,7 @@ def value_curve(name: str, seed: int) -> dict[str, Any]:
     settings = read_settings("values")
     split = data.one_split(name, seed, settings["rows"])
     limit, d = settings["time_limit"], split.X_train.shape[1]
-    whole = fitted(name, seed, split, float("inf") if limit > 1 else limit)
+    whole = fitted(name, seed, split, settings["default_limit"])
     curve = []
     for share in settings["shares"]:
         size = max(1, round(share * d))
