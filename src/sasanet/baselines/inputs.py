@@ -7,8 +7,7 @@ labels' own base value and, for regression, in standard deviations of the target
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate
 
 import torch
 from torch import Tensor, nn
@@ -117,16 +116,6 @@ class AdditiveNetwork(BaselineNetwork):
     def forward(self, cells: Tensor) -> Tensor:
         """Return the output of every row."""
         return self.bias + self.attributions(cells).sum(1)
-
-
-def feed_forward(
-    sizes: Sequence[int], activation: type[nn.Module], dropout: float
-) -> nn.Sequential:
-    """Return linear maps from size to size, an activation and dropout between them."""
-    layers: list[nn.Module] = []
-    for n_in, n_out in pairwise(sizes):
-        layers += [nn.Linear(n_in, n_out), activation(), nn.Dropout(dropout)]
-    return nn.Sequential(*layers[:-2])
 
 
 def prediction_loss(outputs: Tensor, rows: Rows, config: TrainingConfig) -> Tensor:

@@ -8,11 +8,12 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from sasanet.baselines.inputs import BaselineNetwork, Units, feed_forward
+from sasanet.baselines.inputs import BaselineNetwork, Units
 from sasanet.baselines.model import PARAMETERS, BaselineModel, read_sizes
 from sasanet.contract import Columns
 from sasanet.errors import InvalidInputError
 from sasanet.explanation import Explanation
+from sasanet.marginal import feed_forward
 from sasanet.recipe import read_real
 from sasanet.tasks import TabularClassifier, TabularRegressor
 
@@ -39,7 +40,7 @@ class MLP(BaselineNetwork):
         super().__init__(columns, n_outputs)
         self.units = Units(columns)
         sizes = [self.units.n_units, *layers, n_outputs]
-        self.layers = feed_forward(sizes, nn.ReLU, dropout)
+        self.layers = feed_forward(sizes, nn.ReLU(), dropout)
 
     def forward(self, cells: Tensor) -> Tensor:
         """Return the output of every row."""

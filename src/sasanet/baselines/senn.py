@@ -9,10 +9,11 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from sasanet.baselines.inputs import AdditiveNetwork, Units, feed_forward, prediction_loss
+from sasanet.baselines.inputs import AdditiveNetwork, Units, prediction_loss
 from sasanet.baselines.model import PARAMETERS, BaselineModel, read_sizes
 from sasanet.contract import Columns
 from sasanet.losses import weighted_mean
+from sasanet.marginal import feed_forward
 from sasanet.recipe import read_real
 from sasanet.tasks import TabularClassifier, TabularRegressor
 from sasanet.training import Rows, Step, TrainingConfig
@@ -44,7 +45,7 @@ class SENN(AdditiveNetwork):
         super().__init__(columns, n_outputs)
         self.units = Units(columns)
         sizes = [self.units.n_units, *layers, self.units.n_units * n_outputs]
-        self.layers = feed_forward(sizes, nn.Tanh, dropout)
+        self.layers = feed_forward(sizes, nn.Tanh(), dropout)
 
     def coefficients(self, units: Tensor) -> Tensor:
         """Return θ: [B, U] → [B, U, K]."""

@@ -10,10 +10,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sasanet.baselines.inputs import AdditiveNetwork, Units, feed_forward, prediction_loss
+from sasanet.baselines.inputs import AdditiveNetwork, Units, prediction_loss
 from sasanet.baselines.model import PARAMETERS, BaselineModel, read_sizes
 from sasanet.contract import Columns
 from sasanet.losses import weighted_mean
+from sasanet.marginal import feed_forward
 from sasanet.recipe import read_real
 from sasanet.tasks import TabularClassifier
 from sasanet.training import Rows, Step, TrainingConfig
@@ -38,7 +39,7 @@ class SITE(AdditiveNetwork):
         self.units = Units(columns)
         self.n_classes = max(2, n_outputs)
         sizes = [self.units.n_units, *layers, self.n_classes * self.units.n_units]
-        self.layers = feed_forward(sizes, nn.ReLU, dropout)
+        self.layers = feed_forward(sizes, nn.ReLU(), dropout)
 
     def inputs(self, cells: Tensor) -> Tensor:
         """Return units between -1 and 1, like the prototypes: [B, N] → [B, U]."""

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from sasanet.baselines.inputs import AdditiveNetwork, feed_forward
+from sasanet.baselines.inputs import AdditiveNetwork
 from sasanet.baselines.model import PARAMETERS, BaselineModel
 from sasanet.contract import Columns
 from sasanet.errors import InvalidInputError
+from sasanet.marginal import feed_forward
 from sasanet.recipe import read_count, read_real
 from sasanet.tasks import TabularClassifier, TabularRegressor
 from sasanet.tokens import MLPTokens
@@ -46,7 +47,7 @@ class SSCN(AdditiveNetwork):
         super().__init__(columns, n_outputs)
         # Each column has vectors of its own, so the shared value network knows which one it values.
         self.tokens = MLPTokens(columns.places, columns.is_number, width, (width,), nn.ReLU())
-        self.value = feed_forward([width, width, n_outputs], nn.ReLU, dropout)
+        self.value = feed_forward([width, width, n_outputs], nn.ReLU(), dropout)
         self.attention = nn.MultiheadAttention(width, heads, dropout, batch_first=True)
         self.dominance = nn.Linear(width, 1, bias=False)
 

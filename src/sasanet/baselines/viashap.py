@@ -10,10 +10,11 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from sasanet.baselines.inputs import AdditiveNetwork, Units, feed_forward, prediction_loss
+from sasanet.baselines.inputs import AdditiveNetwork, Units, prediction_loss
 from sasanet.baselines.model import PARAMETERS, BaselineModel, read_sizes
 from sasanet.contract import Columns
 from sasanet.losses import weighted_mean
+from sasanet.marginal import feed_forward
 from sasanet.recipe import read_count, read_real
 from sasanet.tasks import TabularClassifier, TabularRegressor
 from sasanet.training import Rows, Step, TrainingConfig
@@ -46,7 +47,7 @@ class ViaSHAP(AdditiveNetwork):
         sizes = [self.units.n_units, *layers, len(columns) * n_outputs]
         # NOTE[DIFF]: no batch normalisation: the masked rows of the Shapley loss would shift the
         # statistics of the complete ones.
-        self.layers = feed_forward(sizes, nn.ReLU, 0.0)
+        self.layers = feed_forward(sizes, nn.ReLU(), 0.0)
 
     def attributions(self, cells: Tensor) -> Tensor:
         """Return φ, as the network's outputs for the row minus those for the reference row."""
