@@ -9,12 +9,11 @@ from typing import Any
 from torch import Tensor, nn
 
 from sasanet.baselines.inputs import BaselineNetwork, Units
-from sasanet.baselines.model import PARAMETERS, BaselineModel, read_sizes
+from sasanet.baselines.model import PARAMETERS, LayeredModel
 from sasanet.contract import Columns
 from sasanet.errors import InvalidInputError
 from sasanet.explanation import Explanation
 from sasanet.marginal import feed_forward
-from sasanet.recipe import read_real
 from sasanet.tasks import TabularClassifier, TabularRegressor
 
 _PARAMETERS = f"""
@@ -48,16 +47,12 @@ class MLP(BaselineNetwork):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class MLPModel(BaselineModel):
+class MLPModel(LayeredModel):
     """What both perceptrons share."""
 
-    layers: Sequence[int] = (256, 128)
-    dropout: float = 0.1
+    kind = MLP
 
-    def _make_network(self) -> MLP:
-        dropout = read_real(self.get_params(deep=False), "dropout", below=1)
-        layers = read_sizes("layers", self.layers, least=0)
-        return MLP(self._columns, self._n_outputs, layers, dropout)
+    layers: Sequence[int] = (256, 128)
 
     def explain(self, X: Any) -> Explanation:
         """Refuse: a perceptron has no attribution of its own."""

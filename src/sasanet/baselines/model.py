@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from sasanet.encoder import TableEncoder
 from sasanet.errors import InvalidInputError
 from sasanet.explanation import Explanation
 from sasanet.fitting import Floats, Material, TabularModel, put_rows
-from sasanet.recipe import Schedule, schedule
+from sasanet.recipe import Schedule, read_real, schedule
 from sasanet.training import Phase, Step, TrainingConfig
 
 PARAMETERS = """learning_rate : float, default=2e-3
@@ -130,6 +130,22 @@ class BaselineModel(TabularModel):
 
         (values,) = inference.in_chunks(self.network_, cells, 1, attribute)
         return self._explanation(table, values.double().numpy() * self.target_.scale)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LayeredModel(BaselineModel):
+    """A baseline whose network is asked for by its hidden layers and their dropout."""
+
+    kind: ClassVar[type[Any]]  # made with columns, outputs, layers and dropout
+
+    layers: Sequence[int] = ()
+    dropout: float = 0.1
+
+    def _make_network(self) -> BaselineNetwork:
+        dropout = read_real(self.get_params(deep=False), "dropout", below=1)
+        layers = read_sizes("layers", self.layers, least=0)
+        network: BaselineNetwork = self.kind(self._columns, self._n_outputs, layers, dropout)
+        return network
 
 
 def read_sizes(name: str, sizes: Any, least: int = 1) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from sasanet.baselines.inputs import AdditiveNetwork, Units, prediction_loss
-from sasanet.baselines.model import PARAMETERS, BaselineModel, read_sizes
+from sasanet.baselines.model import PARAMETERS, LayeredModel
 from sasanet.contract import Columns
 from sasanet.losses import weighted_mean
 from sasanet.marginal import feed_forward
@@ -94,17 +94,13 @@ def senn_step(
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SENNModel(BaselineModel):
+class SENNModel(LayeredModel):
     """What both self-explaining networks share."""
 
-    layers: Sequence[int] = (64, 64)
-    dropout: float = 0.1
-    gradient_penalty: float = 0.01
+    kind = SENN
 
-    def _make_network(self) -> SENN:
-        dropout = read_real(self.get_params(deep=False), "dropout", below=1)
-        layers = read_sizes("layers", self.layers, least=0)
-        return SENN(self._columns, self._n_outputs, layers, dropout)
+    layers: Sequence[int] = (64, 64)
+    gradient_penalty: float = 0.01
 
     def _make_step(self) -> Step:
         penalty = read_real(self.get_params(deep=False), "gradient_penalty")

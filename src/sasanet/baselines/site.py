@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sasanet.baselines.inputs import AdditiveNetwork, Units, prediction_loss
-from sasanet.baselines.model import PARAMETERS, BaselineModel, read_sizes
+from sasanet.baselines.model import PARAMETERS, LayeredModel
 from sasanet.contract import Columns
 from sasanet.losses import weighted_mean
 from sasanet.marginal import feed_forward
@@ -99,17 +99,13 @@ def site_step(
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SITEModel(BaselineModel):
+class SITEModel(LayeredModel):
     """The settings of SITE."""
 
-    layers: Sequence[int] = (128, 128)
-    dropout: float = 0.1
-    prototype_penalty: float = 5.0
+    kind = SITE
 
-    def _make_network(self) -> SITE:
-        dropout = read_real(self.get_params(deep=False), "dropout", below=1)
-        layers = read_sizes("layers", self.layers, least=0)
-        return SITE(self._columns, self._n_outputs, layers, dropout)
+    layers: Sequence[int] = (128, 128)
+    prototype_penalty: float = 5.0
 
     def _make_step(self) -> Step:
         penalty = read_real(self.get_params(deep=False), "prototype_penalty")
