@@ -72,7 +72,7 @@ def _tune(task: Task, system: System) -> dict[str, Any]:
 def _divide(task: Task, seed: int) -> tuple[Task, pd.DataFrame, pd.Series]:
     """Return a task with fewer rows, and the rows that judge it."""
     learn, judge = replace(task, seed=seed).divided()
-    fewer = Task(task.X.iloc[learn], task.y.iloc[learn], task.regression, seed)
+    fewer = Task(task.X.iloc[learn], task.y.iloc[learn], task.regression, seed, trial=True)
     return fewer, task.X.iloc[judge], task.y.iloc[judge]
 
 

@@ -39,6 +39,7 @@ class Task:
     y: pd.Series
     regression: bool
     seed: int
+    trial: bool = False  # only to judge a setting: a system may spend less on it
 
     def divided(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the places of rows to learn from, and of a tenth or a fifth to judge by."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from bench.page import paired_interval, spread, table
 
+from paper import prediction
 from paper.settings import FOLDER, is_quick, read_printed, read_settings
 
 Found = dict[str, dict[str, Any]]
@@ -43,6 +44,7 @@ has about a hundred positives and differences below 0.01 mean little.
 def write_page(results: Path) -> None:
     """Write the page from what has been measured so far; a quick run writes beside its results."""
     found = {path.stem: json.loads(path.read_text()) for path in sorted(results.glob("*.json"))}
+    found |= prediction.borrowed()
     settings = read_settings("prediction")
     head = _HEAD.format(limit=settings["time_limit"], search=settings["search"])
     parts = [_prediction, _claims, _rankings, _timing, _values, _figures]
