@@ -16,8 +16,9 @@ PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
 def write_page(results: Path) -> None:
     """Write the page from what has been measured so far."""
-    found = {path.stem: json.loads(path.read_text()) for path in sorted(results.glob("*.json"))}
-    makers = [_census, _modules, _promises, _scaling]
+    paths = [*sorted(results.glob("*.json")), *sorted((results.parent / "stream").glob("*.json"))]
+    found = {path.stem: json.loads(path.read_text()) for path in paths}
+    makers = [_census, _modules, _promises, _scaling, _stream]
     sections = [_head(), *(make(found) for make in makers)]
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text("\n".join(part for part in sections if part), encoding="utf-8")
@@ -26,7 +27,8 @@ def write_page(results: Path) -> None:
 def _head() -> str:
     return (
         "# Benchmarks of the model\n\n"
-        "Written by `make bench-core` from `bench/results/core/*.json`; two CPU cores, no GPU. "
+        "Written by `make bench-core` from `bench/results/core/*.json`, its last part by `make "
+        "bench-stream` from `bench/results/stream/*.json`; two CPU cores, no GPU. "
         "Spreads are standard deviations over seeds; ratios compare fits of one run. How good the "
         "predictions are is in [accuracy.md](accuracy.md), how true the attributions are in "
         "[faithful.md](faithful.md).\n"
@@ -164,3 +166,17 @@ def _scaling(found: dict[str, Any]) -> str:
             f"which the returned attributions are {run['rows'] * 40 * 8 / 2**30:.2f} GiB.\n"
         )
     return text
+
+
+def _stream(found: dict[str, Any]) -> str:
+    """Say how fast and in how much memory the command line explains a long file."""
+    text = ""
+    for ending in ("csv", "parquet"):
+        if run := found.get(f"explain-{ending}"):
+            text += (
+                f"- a CSV file of {run['rows']:,} rows and {run['features']} features "
+                f"({run['table_gib']:.2f} GiB) to `.{ending}` ({run['out_gib']:.2f} GiB): "
+                f"{run['rows_per_second']:,.0f} rows per second with starting and reading, in at "
+                f"most {run['explain_peak_gib']:.2f} GiB of memory\n"
+            )
+    return f"\n## A long file from the shell\n\n`sasanet explain`:\n\n{text}" if text else ""
