@@ -2,7 +2,8 @@
 
 ``python -m bench.stream`` fits census income for a minute, writes a million of its rows (drawn with
 replacement) to a CSV file outside the repository, and runs ``sasanet explain`` on it once per
-output format. Results are in bench/results/stream/*.json, the page is docs/benchmarks.md. Measure alone: both cores are used.
+output format. Results are in bench/results/stream/*.json, the page is docs/benchmarks.md. Measure
+alone: both cores are used.
 """
 
 from __future__ import annotations
