@@ -10,6 +10,7 @@ import os
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,12 @@ def read(name: str) -> pd.DataFrame:
             f"{path} is missing: SASANET_DATA must name the directory that holds it. "
             f"Its rows come from: {source}."
         )
+    return _load(path)
+
+
+@lru_cache(maxsize=4)
+def _load(path: Path) -> pd.DataFrame:
+    """Read and check a file once; nobody may change the table in place."""
     _check(path)
     return pd.read_parquet(path)
 
@@ -78,7 +85,7 @@ def _check(path: Path) -> None:
         warnings.warn(
             f"{path} is not the file of the committed results (SHA-256 {found[:12]}…, expected "
             f"{sums.get(path.name, 'none')[:12]}…): figures may differ.",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

@@ -1,7 +1,8 @@
 """Named jobs in, one small JSON file each out: the one runner of every benchmark.
 
-Each job runs in a process of its own (its peak memory is its own) and is skipped when its file
-exists: a run that was stopped resumes. When all are done their page is written.
+Each job runs in a process of its own (its peak memory is its own), unless many small ones share
+one, and is skipped when its file exists: a run that was stopped resumes. When all are done their
+page is written.
 """
 
 from __future__ import annotations
@@ -33,15 +34,22 @@ def _run(job: Job, file: Path) -> None:
 
 
 def main(
-    module: str, folder: Path, jobs: dict[str, Job], write_page: Callable[[Path], None]
+    module: str,
+    folder: Path,
+    jobs: dict[str, Job],
+    write_page: Callable[[Path], None],
+    apart: bool = True,
 ) -> None:
     """Run the job named on the command line, or all that are missing, then write the page."""
     if len(sys.argv) > 1:
         _run(jobs[sys.argv[1]], folder / f"{sys.argv[1]}.json")
         return
     for name in jobs:
-        if not (folder / f"{name}.json").exists():
+        if not (file := folder / f"{name}.json").exists():
             print(f"{name} …", flush=True)
-            subprocess.run([sys.executable, "-m", module, name], check=True)
+            if apart:
+                subprocess.run([sys.executable, "-m", module, name], check=True)
+            else:
+                _run(jobs[name], file)
             write_page(folder)
     write_page(folder)

@@ -9,7 +9,7 @@ from bench import runner
 
 from paper import figures, masking, prediction, timing, values
 from paper.page import write_page
-from paper.settings import results_folder
+from paper.settings import is_quick, results_folder
 
 
 def all_jobs() -> dict[str, runner.Job]:
@@ -19,4 +19,5 @@ def all_jobs() -> dict[str, runner.Job]:
 
 
 if __name__ == "__main__":
-    runner.main("paper.run", results_folder(), all_jobs(), write_page)
+    # Starting a process takes longer than most of the quick jobs.
+    runner.main("paper.run", results_folder(), all_jobs(), write_page, apart=not is_quick())
