@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from numpy.typing import NDArray
 from sklearn.metrics import (
     average_precision_score,
@@ -50,7 +51,8 @@ def measure(
         partial.parent.mkdir(exist_ok=True)
         partial.write_text(json.dumps(done))
     share = len(split.X_test) / len(split.X_train)
-    return done | {"metric": "r2" if regression else "auc", "test_share": share}
+    metric, threads = "r2" if regression else "auc", torch.get_num_threads()
+    return done | {"metric": metric, "test_share": share, "threads": threads}
 
 
 def _tune(task: Task, system: System) -> dict[str, Any]:

@@ -31,9 +31,10 @@ _HEAD = """# The paper's experiments, run again
 
 Written by `make paper` from `paper/results/*.json` and `paper/printed.toml`; two CPU cores, no GPU.
 One TOML file in `paper/` holds the settings of each experiment. Every network has {limit} seconds
-for a fit and every system {search} settings to try, judged on held-out rows of the first split's
-training part (the chosen ones are in the result files); our default, "SASANet", runs as it is.
-"SASANet (paper)" is the paper's architecture with the sizes of its Appendix H.
+for a fit, and every system {search} settings to try, judged on held-out rows of the first split's
+training part ({trial} seconds each for networks; the chosen ones are in the result files). For this
+table two systems ran at a time, each network with one thread. Our default, "SASANet", runs as it
+is. "SASANet (paper)" is the paper's architecture with the sizes of its Appendix H.
 
 Higgs here is 64,000 of the paper's 11 million rows: compare within the table only. Income has 40
 features where the paper counts 39; Fraud is split at random, as in the paper, so that its test part
@@ -46,7 +47,8 @@ def write_page(results: Path) -> None:
     found = {path.stem: json.loads(path.read_text()) for path in sorted(results.glob("*.json"))}
     found |= prediction.borrowed()
     settings = read_settings("prediction")
-    head = _HEAD.format(limit=settings["time_limit"], search=settings["search"])
+    limit, trial, search = (settings[key] for key in ("time_limit", "trial_limit", "search"))
+    head = _HEAD.format(limit=limit, trial=trial, search=search)
     parts = [_prediction, _claims, _rankings, _timing, _values, _figures]
     sections = [head, *(part(found) for part in parts)]
     page = results / "paper.md" if is_quick() else FOLDER.parent / "docs" / "paper.md"
