@@ -55,7 +55,7 @@ def _clear_case(model: SASANetClassifier, X: Any, y: Any) -> int:
 
 
 def _save(name: str, found: tuple[Explanation, ...], paint: Any) -> None:
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
     for ax, label, one in zip(axes, NAMES, found, strict=True):
         paint(ax, one)
         ax.set_title(label)
@@ -97,12 +97,13 @@ def _row(ax: Axes, one: Explanation, row: int, shown: int) -> None:
     colours = ["#3b6ea5" if values[j] > 0 else "#c0504d" for j in top]
     ax.barh(range(len(top)), values[top], color=colours)
     cells = one.data.iloc[row]
-    labels = [f"{_short(one.feature_names[j])} = {_short(_cell(cells.iloc[j]))}" for j in top]
+    words = [(one.feature_names[j], _cell(cells.iloc[j])) for j in top]
+    labels = [f"{_short(name, 22)} = {_short(cell, 12)}" for name, cell in words]
     ax.set_yticks(range(len(top)), labels)
 
 
 def _cell(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value).strip()
+    return f"{value:.3g}" if isinstance(value, float | np.floating) else str(value).strip()
 
 
 def _short(text: str, most: int = 26) -> str:
