@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from bench.page import paired_interval, spread, table
 
-from paper import prediction
+from paper import prediction, words
 from paper.settings import FOLDER, is_quick, read_printed, read_settings
 
 Found = dict[str, dict[str, Any]]
@@ -82,7 +82,7 @@ def _prediction(found: Found) -> str:
             header += [TITLES[key], "paper", "difference"]
         splits = len(next(iter(mine.values()))["splits"])
         text += f"\n### {title}, {splits} splits or seeds\n\n" + table(header, rows)
-    return "## Prediction\n" + text if text else ""
+    return f"## Prediction\n{text}{words.PREDICTION}" if text else ""
 
 
 def _cells(run: dict[str, Any], measures: Iterable[str], printed: dict[str, Any]) -> list[str]:
@@ -147,7 +147,7 @@ def _rankings(found: Found) -> str:
         "(masking), or with only (adding), each row's top k features by |φ|. Masking: lower is "
         'better; adding: higher. The second line of a ranking is what the paper prints. "Own '
         'game": the explainer is asked about v(S) itself; else about the model with absent '
-        "features replaced.\n" + text
+        "features replaced.\n" + text + words.RANKINGS
     )
 
 
@@ -193,7 +193,7 @@ def _timing(found: Found) -> str:
     return (
         "## Time and distance to the true Shapley values\n\nSeconds for 1,000 rows on two CPU "
         "cores (slow explainers are timed on fewer rows and scaled); RMSE to the Shapley values "
-        "of v(S), log-odds. The paper ran on a GPU and another model.\n" + text
+        "of v(S), log-odds. The paper ran on a GPU and another model.\n" + text + words.TIMING
     )
 
 

@@ -1,0 +1,46 @@
+"""Why our figures differ from the printed ones, in words: causes here, figures in the tables."""
+
+from __future__ import annotations
+
+PREDICTION = """
+Where we differ from the paper, and why:
+
+- **Decision tree and logistic regression** are far better here. The paper's look as if they had
+  been given the codes of categories as numbers; ours see one column per level, scaled, and are
+  tuned.
+- **Insurance**: the constant predictor (the mean of the training rows) has a smaller RMSE than
+  the paper's SASANet, NAM and SENN, so its table says nothing about them; and whoever predicts 0
+  for everybody has an MAE of 238 / 4,000, below every printed one. RMSE, R² and AUC are what to look at.
+- **Higgs**: we have 48,000 training rows, the paper 10 million. Every system is worse for it, and
+  networks lose more than trees.
+- **Fraud**: about a hundred test rows are positive. The paper's differences there are smaller than
+  the error of such a test part, and so are most of ours: see the intervals.
+- **SASANet (paper)** and its ablations cost an attention over all features per order: in equal
+  seconds they see far fewer rows than the other networks. The paper does not say how long it
+  trained.
+"""
+
+RANKINGS = """
+Where we differ from the paper, and why:
+
+- **FastSHAP** is a good ranking here and worse than a random one in the paper: with its five
+  features added, the paper's Fraud has an AP below 0.1, and masking them changes nothing. Its
+  FastSHAP cannot have worked.
+- **KernelSHAP** on the usual game (absent cells replaced by those of background rows) asks another
+  question than v(S): what the model says of rows that do not exist. Asked about v(S), it ranks as
+  SASANet does, and takes longer.
+- The paper's AP on Higgs falls when a second feature is added. Ours rises with every feature, as a
+  model that predicts from any subset should.
+"""
+
+TIMING = """
+Where we differ from the paper, and why:
+
+- **KernelSHAP's distance** is mostly not an error: it plays the marginal game, and the distance is
+  that between two games. Asked about v(S) ("own game") what is left is the noise of 512 samples.
+- **FastSHAP** amortises well on rows like those it was trained on, and less under the shift, as
+  the paper says; its training is part of its price.
+- **SASANet** does not lose under the shift: its values come from a formula that is as close for
+  unusual cells as for usual ones, where the paper distils a network that has not seen them.
+- Our explanation takes longer than the paper's on its GPU; TreeSHAP explains another model.
+"""
