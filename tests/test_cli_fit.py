@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import sasanet.cli.fit as fit_module
+import sasanet
 from cli_run import done, files, run
 from sasanet import load
 from sasanet.datasets import load_penguins
@@ -151,16 +151,16 @@ def test_quiet_says_nothing(table, tmp_path):
 
 
 def test_an_interrupted_training_keeps_the_best_state_and_says_so(table, tmp_path, monkeypatch):
-    class Interrupted(fit_module.SASANetClassifier):
+    class Interrupted(sasanet.SASANetClassifier):
         def fit(self, X, y, sample_weight=None, validation=None):
             super().fit(X, y, sample_weight, validation)
             warnings.warn("stopped", InterruptedFitWarning, stacklevel=2)
             return self
 
-        __init__ = fit_module.SASANetClassifier.__init__
+        __init__ = sasanet.SASANetClassifier.__init__
 
     Interrupted.__name__ = "SASANetClassifier"  # the name a saved model is found by
-    monkeypatch.setattr(fit_module, "SASANetClassifier", Interrupted)
+    monkeypatch.setattr("sasanet.SASANetClassifier", Interrupted)
     result = run("fit", table, "--target", "species", "--out", tmp_path / "m", *QUICK)
     assert result.exit_code == 130
     assert "Training was interrupted: the best state so far is kept" in result.stderr
@@ -171,7 +171,7 @@ def test_ctrl_c_while_reading_writes_nothing(table, tmp_path, monkeypatch):
     def press(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(fit_module, "read_question", press)
+    monkeypatch.setattr("sasanet.cli.tasks.read_question", press)
     result = run("fit", table, "--target", "species", "--out", tmp_path / "m")
     assert result.exit_code == 130
     assert result.stderr == "Interrupted: nothing was written.\n"

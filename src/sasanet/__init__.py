@@ -21,19 +21,42 @@ The rooms, in the order a table walks through them:
 - ``audit``: is it true? · ``sealing``, ``persistence``: safetensors and JSON
 - ``plots``, ``report``: pictures, and one page about a model and a table
 - ``datasets`` · ``demo`` · ``cli``: the command line
+
+Names and rooms are imported when they are first asked for (PEP 562): ``import sasanet`` by itself
+loads neither torch nor pandas, so the command line answers ``--help`` at once.
 """
 
-from sasanet.architecture import ARCHITECTURES, Architecture
-from sasanet.explanation import Explanation
-from sasanet.models import SASANetClassifier, SASANetRegressor
-from sasanet.persistence import load
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
-__all__ = [
-    "ARCHITECTURES",
-    "Architecture",
-    "Explanation",
-    "SASANetClassifier",
-    "SASANetRegressor",
-    "load",
-]
+_HOMES = {  # public name: the room it lives in
+    "ARCHITECTURES": "architecture",
+    "Architecture": "architecture",
+    "Explanation": "explanation",
+    "SASANetClassifier": "models",
+    "SASANetRegressor": "models",
+    "load": "persistence",
+}
+__all__ = list(_HOMES)
+
+if TYPE_CHECKING:  # the same names for type checkers and editors; a test compares
+    from sasanet.architecture import ARCHITECTURES as ARCHITECTURES
+    from sasanet.architecture import Architecture as Architecture
+    from sasanet.explanation import Explanation as Explanation
+    from sasanet.models import SASANetClassifier as SASANetClassifier
+    from sasanet.models import SASANetRegressor as SASANetRegressor
+    from sasanet.persistence import load as load
+else:  # hidden from type checkers, which would take every misspelt name for one of these
+
+    def __getattr__(name: str) -> object:
+        """Import a public name, or a whole room, when it is asked for."""
+        if name in _HOMES:
+            return getattr(import_module(f"sasanet.{_HOMES[name]}"), name)
+        if find_spec(f"sasanet.{name}"):
+            return import_module(f"sasanet.{name}")
+        raise AttributeError(f"module 'sasanet' has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -1,7 +1,12 @@
 """The command line ``sasanet``: files in, files and words out, by the package's public names.
 
 One file per command. ``reading`` opens tables, whole or in chunks; ``columns`` turns their cells
-into what a model learns from or expects; ``writing`` keeps existing files safe; ``terminal`` talks.
+into what a model learns from or expects; ``answers`` turns what it says into columns to write;
+``writing`` keeps existing files safe; ``terminal`` talks.
+
+Help and the shell's completion need only what commands are called and take, so every command's
+module can be read without pandas and torch: what works with tables or models is imported inside the
+function that does the work, after the checks that need neither.
 """
 
 from __future__ import annotations

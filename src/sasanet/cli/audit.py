@@ -8,9 +8,6 @@ from typing import Annotated
 import typer
 
 from sasanet.cli import options
-from sasanet.cli.columns import as_trained, check_columns, labels_as_trained, pick
-from sasanet.cli.reading import open_table, read_whole
-from sasanet.cli.streaming import load_model
 from sasanet.cli.terminal import Terminal, command
 from sasanet.cli.writing import check_free, replacing
 from sasanet.errors import InvalidInputError
@@ -36,6 +33,10 @@ def audit(
     """Measure how true the explanations are, on rows best not seen in training."""
     if out is not None:
         check_free(out, force, table)
+    from sasanet.cli.columns import as_trained, check_columns, labels_as_trained, pick
+    from sasanet.cli.reading import open_table, read_whole
+    from sasanet.cli.streaming import load_model
+
     fitted = load_model(model, terminal)
     if keep and hasattr(fitted, "audit_") and not force:
         raise InvalidInputError(

@@ -25,7 +25,7 @@ def demo(
         raise InvalidInputError(
             f"{out} exists already; choose another --out, or add --force to replace it."
         )
-    from sasanet.demo import main  # it needs packages that no other command needs
+    from sasanet.demo import main
 
     silent = terminal.quiet or terminal.as_json
     with contextlib.redirect_stdout(io.StringIO()) if silent else contextlib.nullcontext():

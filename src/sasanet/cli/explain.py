@@ -5,17 +5,12 @@ from __future__ import annotations
 import time
 from typing import Annotated
 
-import numpy as np
-import pandas as pd
 import typer
 
-from sasanet import Explanation
 from sasanet.cli import options
-from sasanet.cli.streaming import Stream, load_model
 from sasanet.cli.terminal import Terminal, command
 from sasanet.cli.writing import check_format, check_free, open_sink
 from sasanet.errors import InvalidInputError
-from sasanet.explanation import flat
 
 
 @command
@@ -47,6 +42,9 @@ def explain(
     check_format(out)
     check_free(out, force, table)
     effort = _effort(refine)
+    from sasanet.cli.answers import explanations
+    from sasanet.cli.streaming import Stream, load_model
+
     fitted = load_model(model, terminal)
     if of_class is not None:
         _check_class(of_class, fitted.target_.labels)
@@ -55,7 +53,7 @@ def explain(
         for X, rows in stream:
             found = fitted.explain(X, refine=effort)
             found = found if of_class is None else found.output(of_class)
-            sink.write(pd.concat([rows, to_columns(found, top)], axis=1))
+            sink.write(explanations(found, top, rows))
             tick(stream.table.share_read())
     seconds = time.perf_counter() - start
     terminal.say(
@@ -72,25 +70,6 @@ def explain(
             "features": list(found.feature_names),
         }
     )
-
-
-def to_columns(e: Explanation, top: int) -> pd.DataFrame:
-    """Return an explanation with one line per row, reasons in words first."""
-    tails = [f" | {name}" for name in e.output_names] or [""]
-    totals = {"prediction": e.prediction, "base_value": e.base_values}
-    parts = [
-        pd.DataFrame(flat(array), columns=[what + tail for tail in tails])
-        for what, array in totals.items()
-    ]
-    if top:
-        said = [(reasons + [None] * top)[:top] for reasons in e.all_reasons(top)]
-        names = [f"reason_{number + 1}" for number in range(top)]
-        parts.append(pd.DataFrame(said, columns=names, dtype="str"))
-    arrays = {"phi": e.values} | ({} if e.error_std is None else {"error": e.error_std})
-    for what, array in arrays.items():
-        names = [f"{what}_{name}{tail}" for name in e.feature_names for tail in tails]
-        parts.append(pd.DataFrame(flat(np.asarray(array)), columns=names))
-    return pd.concat(parts, axis=1)
 
 
 def _check_class(wanted: str, labels: tuple[object, ...]) -> None:

@@ -5,28 +5,20 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sasanet import SASANetClassifier, SASANetRegressor
+import sasanet
 from sasanet.cli import options
-from sasanet.cli.columns import as_trained, check_columns, labels_as_trained
-from sasanet.cli.reading import open_table, read_whole
-from sasanet.cli.tasks import Question, Task, read_question
+from sasanet.cli.options import Preset, Task
 from sasanet.cli.terminal import INTERRUPTED, Terminal, command
 from sasanet.cli.writing import check_free_for_model
-from sasanet.encoder import TableEncoder
 from sasanet.errors import InterruptedFitWarning, InvalidInputError
 
-
-class Preset(StrEnum):
-    """Operating points of the model."""
-
-    default = "default"
-    best = "best"
+if TYPE_CHECKING:
+    from sasanet.cli.tasks import Question
 
 
 @command
@@ -57,6 +49,9 @@ def fit(
 ) -> None:
     """Learn to predict a column of a table, and keep the model."""
     check_free_for_model(out, force)
+    from sasanet.cli.reading import open_table
+    from sasanet.cli.tasks import read_question
+
     source = open_table(table, encoding)
     question = read_question(terminal, source, target, task, exclude, categorical)
     hint = "; --task sets it otherwise" if task is Task.auto else ""
@@ -99,7 +94,7 @@ def make_model(
     question: Question, terminal: Terminal, time_limit: float | None, preset: str, seed: int
 ) -> Any:
     """Return the estimator for a question."""
-    kind = SASANetRegressor if question.is_regression else SASANetClassifier
+    kind = sasanet.SASANetRegressor if question.is_regression else sasanet.SASANetClassifier
     return kind(
         preset=str(preset),
         time_limit=math.inf if time_limit is None else time_limit,
@@ -134,6 +129,10 @@ def _read_validation(
     if (share := _share(validation)) is not None:
         model.set_params(validation_fraction=share)
         return None
+    from sasanet.cli.columns import as_trained, check_columns, labels_as_trained
+    from sasanet.cli.reading import open_table, read_whole
+    from sasanet.encoder import TableEncoder
+
     table, target = open_table(Path(validation), encoding), str(question.y.name)
     columns = TableEncoder(categorical=question.codes).fit(question.X).columns
     check_columns(table, [*question.X.columns, target])

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from rich.table import Column as Head
 from rich.table import Table
 
 from sasanet.cli import options
-from sasanet.cli.streaming import load_model
 from sasanet.cli.terminal import Terminal, command
-from sasanet.encoder import Column
-from sasanet.estimator import SelfExplainingModel
+
+if TYPE_CHECKING:
+    from sasanet.encoder import Column
+    from sasanet.estimator import SelfExplainingModel
 
 
 @command
 def inspect(terminal: Terminal, model: options.ModelPath) -> None:
     """Show what a model was fitted on: columns, levels, base value, training, certificate."""
+    from sasanet.cli.streaming import load_model
+
     fitted = load_model(model, terminal)
     about = describe(fitted)
     classes = ", ".join(map(str, about["classes"]))
@@ -54,7 +56,8 @@ def describe(model: SelfExplainingModel) -> dict[str, Any]:
 
 
 def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label
+    """Turn NumPy's scalars into what Python has."""
+    return label.item() if hasattr(label, "item") else label
 
 
 def _column(column: Column) -> dict[str, Any]:

@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+
+class Task(StrEnum):
+    """What is asked."""
+
+    auto = "auto"
+    classification = "classification"
+    regression = "regression"
+
+
+class Preset(StrEnum):
+    """Operating points of the model."""
+
+    default = "default"
+    best = "best"
+
 
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="A directory `fit` wrote.")]
 TablePath = Annotated[

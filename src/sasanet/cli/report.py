@@ -8,18 +8,8 @@ from typing import Annotated
 import typer
 
 from sasanet.cli import options
-from sasanet.cli.columns import (
-    as_trained,
-    check_columns,
-    labels_as_trained,
-    learn_column,
-    pick,
-)
-from sasanet.cli.reading import open_table, read_whole
-from sasanet.cli.streaming import load_model
 from sasanet.cli.terminal import Terminal, command
 from sasanet.cli.writing import check_free, replacing
-from sasanet.report import write_report
 
 
 @command
@@ -38,19 +28,24 @@ def report(
 ) -> None:
     """Write a page about the model: how good, how faithful, what matters."""
     check_free(out, force, table)
+    from sasanet.cli import columns
+    from sasanet.cli.reading import open_table, read_whole
+    from sasanet.cli.streaming import load_model
+    from sasanet.report import write_report
+
     fitted = load_model(model, terminal)
     source, names = open_table(table, encoding), list(fitted.encoder_.names)
-    check_columns(source, names)
-    labelled = pick(source, [target] if target else [], "--target")
-    grouped = pick(source, [group] if group else [], "--group")
+    columns.check_columns(source, names)
+    labelled = columns.pick(source, [target] if target else [], "--target")
+    grouped = columns.pick(source, [group] if group else [], "--group")
     wanted = list(dict.fromkeys([*names, *labelled, *grouped]))
     with terminal.progress(f"reading {table.name}") as tick:
         chunk = read_whole(source, wanted, tick)
-    frame = as_trained(chunk, fitted.encoder_.columns)
+    frame = columns.as_trained(chunk, fitted.encoder_.columns)
     if target:
-        frame[target] = labels_as_trained(chunk, target, fitted.target_.labels)
+        frame[target] = columns.labels_as_trained(chunk, target, fitted.target_.labels)
     if group and group not in frame:
-        frame[group] = learn_column(chunk, group)[0]
+        frame[group] = columns.learn_column(chunk, group)[0]
     with terminal.progress(f"writing {out.name}"), replacing(out) as draft:
         write_report(fitted, frame, draft, target=target, group=group)
     terminal.say(f"Report on {len(frame):,} rows written to {out}.")

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 import pandas as pd
 
 from sasanet.cli.columns import Learned, learn, learn_column, pick, refuse_unlabelled
+from sasanet.cli.options import Task
 from sasanet.cli.reading import Chunk, Table, read_whole
 from sasanet.cli.terminal import Terminal
 from sasanet.errors import InvalidInputError
 
 _MOST_CLASSES = 100
 _FEW_NUMBERS = 10  # whole numbers with at most so many different values are taken for classes
-
-
-class Task(StrEnum):
-    """What is asked."""
-
-    auto = "auto"
-    classification = "classification"
-    regression = "regression"
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Protocol
-
-import pandas as pd
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from sasanet.errors import InvalidInputError
-from sasanet.explanation import need_package
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FORMATS = (".csv", ".csv.gz", ".parquet", ".jsonl", ".jsonl.gz")
 
@@ -122,6 +122,8 @@ class _ParquetSink:
     """One row group per part; the first part decides the types."""
 
     def __init__(self, path: Path) -> None:
+        from sasanet.explanation import need_package
+
         self._pa = need_package("pyarrow", "parquet")
         self._pq = need_package("pyarrow.parquet", "parquet")
         self._path = path
