@@ -26,6 +26,7 @@ _PAIRS = (
     ("SASANet", "SASANet (paper)", "our default against the paper's configuration"),
     ("SASANet", "LightGBM", "our default against LightGBM"),
 )
+_PRINTED = {"SASANet": "SASANet (paper)"}  # both are held against the paper's one
 
 _HEAD = """# The paper's experiments, run again
 
@@ -64,25 +65,27 @@ def _of(found: Found, kind: str) -> list[dict[str, Any]]:
 
 
 def _prediction(found: Found) -> str:
-    runs, printed = _of(found, "prediction"), read_printed()["prediction"]
-    order = read_settings("prediction")["systems"]
-    text = ""
+    runs, text = _of(found, "prediction"), ""
     for name, title in SETS.items():
         mine = {run["system"]: run for run in runs if run["data"] == name}
-        if not mine:
-            continue
-        measures = MEASURES.get(name, ("ap", "auc"))
-        rows = [
-            [system, *_cells(mine[system], measures, printed[name].get(system, {}))]
-            for system in order
-            if system in mine
-        ]
-        header = ["system"]
-        for key in measures:
-            header += [TITLES[key], "paper", "difference"]
-        splits = len(next(iter(mine.values()))["splits"])
-        text += f"\n### {title}, {splits} splits or seeds\n\n" + table(header, rows)
+        if mine:
+            splits = len(next(iter(mine.values()))["splits"])
+            text += f"\n### {title}, {splits} splits or seeds\n\n" + _prediction_table(name, mine)
     return f"## Prediction\n{text}{words.PREDICTION}" if text else ""
+
+
+def _prediction_table(name: str, runs: Found) -> str:
+    settings, printed = read_settings("prediction"), read_printed()["prediction"][name]
+    measures = MEASURES.get(name, ("ap", "auc"))
+    rows = []
+    for system in settings["systems"]:
+        if system in runs:
+            theirs = printed.get(_PRINTED.get(system, system), {})
+            rows.append([system, *_cells(runs[system], measures, theirs)])
+    header = ["system"]
+    for key in measures:
+        header += [TITLES[key], "paper", "difference"]
+    return table(header, rows)
 
 
 def _cells(run: dict[str, Any], measures: Iterable[str], printed: dict[str, Any]) -> list[str]:

@@ -50,11 +50,14 @@ def is_borrowed(name: str, system: str) -> bool:
 def borrowed() -> dict[str, Any]:
     """Return what ``make bench-accuracy`` has measured, as results of this experiment."""
     found: dict[str, Any] = {}
+    counts = read_settings("prediction")["splits"]
     for name, file in data.FILES.items():
         path = RESULTS / "accuracy" / f"{file}-sasanet.json"
         if is_borrowed(name, "SASANet") and path.exists():
-            result = json.loads(path.read_text()) | {"data": name, "system": "SASANet"}
-            found[f"prediction-{name}-sasanet"] = result
+            result = json.loads(path.read_text())
+            same = result["splits"][: counts[name]]  # as many as the others have
+            mine = {"data": name, "system": "SASANet", "splits": same}
+            found[f"prediction-{name}-sasanet"] = result | mine
     return found
 
 

@@ -10,7 +10,8 @@ Where we differ from the paper, and why:
   tuned.
 - **Insurance**: the constant predictor (the mean of the training rows) has a smaller RMSE than
   the paper's SASANet, NAM and SENN, so its table says nothing about them; and whoever predicts 0
-  for everybody has an MAE of 238 / 4,000, below every printed one. RMSE, R² and AUC are what to look at.
+  for everybody has an MAE of 238 / 4,000, below every printed one. RMSE, R² and AUC are what to
+  look at.
 - **Higgs**: we have 48,000 training rows, the paper 10 million. Every system is worse for it, and
   networks lose more than trees.
 - **Fraud**: about a hundred test rows are positive. The paper's differences there are smaller than
