@@ -49,7 +49,7 @@ bench-accuracy: $(READY)
 bench-stream: $(READY)
 	$(BIN)/python -m bench.stream
 
-# The paper's experiments: SASANET_DATA names the directory of the data sets. The quick ones are the same on small samples.
+# The paper's experiments: SASANET_DATA names the directory of the data sets, SASANET_FETCH=1 fetches all but Higgs. The quick ones are the same on small samples.
 paper: $(READY)
 	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[bench]'
 	$(BIN)/python -m paper.run

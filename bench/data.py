@@ -1,11 +1,13 @@
 """A name in, a real table split into training and test rows out.
 
-The files are not part of the repository: SASANET_DATA names the directory that holds them.
+The files are not part of the repository: SASANET_DATA names the directory that holds them, by
+default ``sasanet`` in the user's cache. A file that is missing there is fetched from its public
+source when SASANET_FETCH=1 says so (``bench.fetch``: census_income, coil2000, creditcard).
+``data.sha256`` holds the checksums of their content (``bench.content``).
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import warnings
 from collections.abc import Iterator
@@ -19,7 +21,8 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import KFold, RepeatedStratifiedKFold, ShuffleSplit
 
-CHECKSUMS = Path(__file__).parent / "data.sha256"
+from bench import content, fetch
+
 CENSUS_CODES = (
     "detailed_industry_recode",
     "detailed_occupation_recode",
@@ -43,7 +46,9 @@ class Split:
 SOURCES = {
     "census_income": "UCI, Census-Income (KDD), the official training and test files",
     "creditcard": "Kaggle mlg-ulb/creditcardfraud, or OpenML 1597",
-    "higgs_64k": "64,000 rows of UCI HIGGS; any sample with its 28 features and label serves",
+    "higgs_64k": "four public samples of UCI HIGGS, united without duplicates, so there is no one "
+    "address of it; any sample with the 28 features and a column label serves, as the 98,050 other "
+    "rows of OpenML 23512, with which the figures will differ",
     "coil2000": "UCI, Insurance Company Benchmark (COIL 2000), training and evaluation files",
     "german_credit": "UCI, Statlog (German Credit Data)",
     "penguins": "the palmerpenguins package",
@@ -55,36 +60,49 @@ SOURCES = {
 
 def read(name: str) -> pd.DataFrame:
     """Return one raw file, as it was when the results were measured."""
-    folder = os.environ.get("SASANET_DATA")
-    if not folder:
-        raise SystemExit(
-            "Set SASANET_DATA to the directory that holds the benchmark's parquet files."
-        )
-    path = Path(folder) / f"{name}.parquet"
+    path = _folder() / f"{name}.parquet"
     if not path.exists():
-        source = SOURCES[name.removesuffix("_train").removesuffix("_test")]
-        raise SystemExit(
-            f"{path} is missing: SASANET_DATA must name the directory that holds it. "
-            f"Its rows come from: {source}."
-        )
+        _obtain(name, path)
     return _load(path)
 
 
 @lru_cache(maxsize=4)
 def _load(path: Path) -> pd.DataFrame:
     """Read and check a file once; nobody may change the table in place."""
-    _check(path)
-    return pd.read_parquet(path)
+    table = pd.read_parquet(path)
+    _check(path.stem, table, path)
+    return table
 
 
-def _check(path: Path) -> None:
+def _folder() -> Path:
+    """Return the directory of the files: the user's own, or the cache of what was fetched."""
+    given = os.environ.get("SASANET_DATA")
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sasanet"
+
+
+def _obtain(name: str, path: Path) -> None:
+    """Fetch a file, or say where it can be had."""
+    source = fetch.source_of(name)
+    fetchable = source in fetch.ADDRESSES
+    if fetchable and os.environ.get("SASANET_FETCH") == "1":
+        fetch.fetch(name, path.parent)
+        return
+    way = "SASANET_FETCH=1 fetches it" if fetchable else "it cannot be fetched"
+    raise SystemExit(
+        f"{path} is missing: SASANET_DATA must name the directory that holds it; {way}. "
+        f"Its rows come from: {SOURCES[source]}."
+    )
+
+
+def _check(name: str, table: pd.DataFrame, path: Path) -> None:
     """Warn where a file is not the one the committed results were measured on."""
-    sums = dict(line.split()[::-1] for line in CHECKSUMS.read_text().splitlines())
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if sums.get(path.name) != found:
+    found, wanted = content.checksum(table), content.expected(name)
+    if found != wanted:
         warnings.warn(
-            f"{path} is not the file of the committed results (SHA-256 {found[:12]}…, expected "
-            f"{sums.get(path.name, 'none')[:12]}…): figures may differ.",
+            f"{path} does not hold the rows of the committed results (content SHA-256 "
+            f"{found[:12]}…, expected {str(wanted)[:12]}…): figures may differ.",
             stacklevel=4,
         )
 
@@ -134,7 +152,8 @@ def splits(name: str, count: int = 5) -> Iterator[Split]:
         yield from [Split(*train, *_same_levels(train[0], test))] * count
         return
     file, target, dropped, _, splitter = _TABLES[name]
-    X, y = _features(read(file).drop(columns=list(dropped)), target)
+    # Another sample of Higgs has no column that tells of which of four samples a row is.
+    X, y = _features(read(file).drop(columns=list(dropped), errors="ignore"), target)
     for train_rows, test_rows in islice(splitter.split(X, y), count):
         yield Split(X.iloc[train_rows], y.iloc[train_rows], X.iloc[test_rows], y.iloc[test_rows])
 
