@@ -57,6 +57,10 @@ def write_page(results: Path) -> None:
     page.write_text("\n".join(part for part in sections if part), encoding="utf-8")
 
 
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what.replace(' or ', 's or ')}s"
+
+
 def _of(found: Found, kind: str) -> list[dict[str, Any]]:
     return [run for key, run in found.items() if key.startswith(f"{kind}-")]
 
@@ -69,8 +73,8 @@ def _prediction(found: Found) -> str:
     for name, title in SETS.items():
         mine = {run["system"]: run for run in runs if run["data"] == name}
         if mine:
-            splits = len(next(iter(mine.values()))["splits"])
-            text += f"\n### {title}, {splits} splits or seeds\n\n" + _prediction_table(name, mine)
+            fits = _count(len(next(iter(mine.values()))["splits"]), "split or seed")
+            text += f"\n### {title}, {fits}\n\n" + _prediction_table(name, mine)
     return f"## Prediction\n{text}{words.PREDICTION}" if text else ""
 
 
@@ -141,7 +145,7 @@ def _rankings(found: Found) -> str:
         for name in SETS:
             mine = [run["rankings"] for run in runs if run["data"] == name]
             if mine:
-                text += f"\n### {title}, {SETS[name]}, {len(mine)} models\n\n"
+                text += f"\n### {title}, {SETS[name]}, {_count(len(mine), 'model')}\n\n"
                 text += _ranking_table(mine, kind, read_printed()[kind].get(name, {}))
     if not text:
         return ""
@@ -218,7 +222,7 @@ def _values(found: Found) -> str:
         for points in zip(*curves, strict=True):
             cells = [spread([point[key] for point in points]) for key in models]
             rows.append([str(points[0]["features"]), *cells])
-        text += f"\n### {SETS[name]}, {len(curves)} seeds\n\n"
+        text += f"\n### {SETS[name]}, {_count(len(curves), 'seed')}\n\n"
         text += table(["present features", *models], rows)
     if not text:
         return ""

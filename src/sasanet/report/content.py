@@ -178,7 +178,8 @@ def _describe(model: SelfExplainingModel, given: Given) -> list[tuple[str, str]]
 
 def _training(history: list[dict[str, Any]], last: dict[str, Any]) -> str:
     seconds = f" in {last['seconds']:.0f} s" if "seconds" in last else ""
-    return f"trained for {len(history):,} epochs{seconds}"
+    epochs = "1 epoch" if len(history) == 1 else f"{len(history):,} epochs"
+    return f"trained for {epochs}{seconds}"
 
 
 def _quality(
