@@ -27,7 +27,7 @@ def picture_folder() -> Path:
 
 
 def draw(name: str) -> dict[str, Any]:
-    """Draw both pictures of one data set; return the figures of the single row."""
+    """Draw the pictures of one data set; return how large both kinds of attributions are."""
     mpl.use("Agg")
     settings = read_settings("figures")
     split = data.one_split(name, 0, settings["rows"])
@@ -35,23 +35,32 @@ def draw(name: str) -> dict[str, Any]:
     X, y, _ = data.judged_rows(split, settings["explained"], 0)
     few = X[: settings["kernel_rows"]]
     found = (model.explain(X), PostHoc(model, split, settings).kernel(few, own=False))
-    row = _clear_case(model, few, y)
     picture_folder().mkdir(parents=True, exist_ok=True)
     _save(f"{name}-overall", found, partial(_overall, shown=settings["shown"]))
-    _save(f"{name}-row", found, partial(_row, row=row, shown=settings["shown"]))
-    sizes = [np.abs(one.values[row]) for one in found]
+    rows = _clear_cases(model, few, y)
+    for kind, row in rows.items():
+        _save(f"{name}-{kind}", found, partial(_row, row=row, shown=settings["shown"]))
+    sizes = {
+        which: np.abs(one.values[: len(few)]).sum(1)
+        for which, one in zip(NAMES, found, strict=True)
+    }
+    gaps = sizes["KernelSHAP"] - sizes["SASANet"]
     return {
         "data": name,
-        "prediction": float(found[0].prediction[row]),
-        "largest": {which: float(size.max()) for which, size in zip(NAMES, sizes, strict=True)},
-        "sum_of_sizes": {which: float(s.sum()) for which, s in zip(NAMES, sizes, strict=True)},
+        "rows": len(few),
+        "prediction": {kind: float(found[0].prediction[row]) for kind, row in rows.items()},
+        "sum_of_sizes": {which: float(size.mean()) for which, size in sizes.items()},
+        "gap": [float(gaps.mean()), float(1.96 * gaps.std(ddof=1) / len(gaps) ** 0.5)],
     }
 
 
-def _clear_case(model: SASANetClassifier, X: Any, y: Any) -> int:
-    """Return the positive row the model is surest of."""
-    raw = np.asarray(model.decision_function(X))
-    return int(np.where(np.asarray(y[: len(X)]) == 1, raw, -np.inf).argmax())
+def _clear_cases(model: SASANetClassifier, X: Any, y: Any) -> dict[str, int]:
+    """Return the positive and the negative row the model is surest of."""
+    raw, label = np.asarray(model.decision_function(X)), np.asarray(y[: len(X)])
+    return {
+        "positive": int(np.where(label == 1, raw, -np.inf).argmax()),
+        "negative": int(np.where(label == 0, raw, np.inf).argmin()),
+    }
 
 
 def _save(name: str, found: tuple[Explanation, ...], paint: Any) -> None:

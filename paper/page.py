@@ -233,18 +233,18 @@ def _values(found: Found) -> str:
 
 
 def _figures(found: Found) -> str:
-    runs = _of(found, "figures")
-    if not runs:
-        return ""
-    text = "## Pictures\n\nDark dots: high numbers, rare levels.\n"
+    runs, text = _of(found, "figures"), ""
     for run in runs:
-        title, largest, sums = SETS[run["data"]], run["largest"], run["sum_of_sizes"]
-        text += f"\n![{title}, test rows](figures/{run['data']}-overall.png)\n"
-        text += f"\n![{title}, one row](figures/{run['data']}-row.png)\n"
+        name, title, sizes = run["data"], SETS[run["data"]], run["sum_of_sizes"]
+        centre, half = run["gap"]
         text += (
-            f"\n{title}, the positive row the model is surest of (log-odds "
-            f"{run['prediction']:.2f}): the largest attribution is {largest['SASANet']:.2f} for "
-            f"SASANet and {largest['KernelSHAP']:.2f} for KernelSHAP, the sizes of all add up to "
-            f"{sums['SASANet']:.2f} and {sums['KernelSHAP']:.2f}.\n"
+            f"\n### {title}\n\nThe sizes of a row's attributions add up to "
+            f"{sizes['SASANet']:.2f} for SASANet and {sizes['KernelSHAP']:.2f} for KernelSHAP, on "
+            f"average over {run['rows']} rows: a difference of {centre:+.2f} "
+            f"[{centre - half:+.2f}, {centre + half:+.2f}].\n\n"
+            f"![{title}, test rows](figures/{name}-overall.png)\n"
         )
-    return text
+        for kind, raw in run["prediction"].items():
+            what = f"the {kind} row the model is surest of, log-odds {raw:.2f}"
+            text += f"\n![{title}, one row](figures/{name}-{kind}.png)\n\n{title}: {what}.\n"
+    return f"## Pictures\n\nDark dots: high numbers, rare levels.\n{text}" if text else ""
