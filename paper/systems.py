@@ -21,6 +21,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sasanet import ARCHITECTURES, Architecture, SASANetClassifier, SASANetRegressor, baselines
 
+_EPOCHS = 40  # of the other networks at most: more than their defaults, so that time decides
 _TRIAL_BAGS, _BAGS = 2, 8  # of an EBM, which knows no limit of time
 
 
@@ -88,8 +89,8 @@ Fit = Callable[[Task, Settings], Any]
 def _network(name: str, limits: Limits) -> Fit:
     def fit(task: Task, settings: Settings) -> Any:
         kind = getattr(baselines, f"{name}{'Regressor' if task.regression else 'Classifier'}")
-        model = kind(random_state=task.seed, time_limit=limits.of(task), **settings)
-        return model.fit(task.X, task.y)
+        fixed = {"random_state": task.seed, "max_epochs": _EPOCHS, "time_limit": limits.of(task)}
+        return kind(**fixed, **settings).fit(task.X, task.y)
 
     return fit
 
