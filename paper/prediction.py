@@ -63,7 +63,7 @@ def borrowed() -> dict[str, Any]:
 
 def _digest(settings: dict[str, Any], search: tuple[Any, ...]) -> str:
     """Return a short name of what a half-done result depends on, so that no other takes it up."""
-    budget = {key: settings[key] for key in ("rows", "time_limit", "trial_limit", "default_limit")}
+    budget = {key: settings[key] for key in settings if key == "rows" or key.endswith("_limit")}
     return hashlib.sha256(repr((budget, search)).encode()).hexdigest()[:8]
 
 

@@ -16,9 +16,9 @@ Where we differ from the paper, and why:
   networks lose more than trees.
 - **Fraud**: about a hundred test rows are positive. The paper's differences there are smaller than
   the error of such a test part, and so are most of ours: see the intervals.
-- **SASANet (paper)** and its ablations cost an attention over all features per order: in equal
-  seconds they see far fewer rows than the other networks. The paper does not say how long it
-  trained.
+- **SASANet (paper)** and its ablations run an attention and a deep network over every prefix of an
+  order: in as many seconds they see far fewer rows than the other networks. The paper does not say
+  how long it trained.
 """
 
 RANKINGS = """
