@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from sasanet.errors import InvalidInputError, MissingPackageError
+from sasanet.errors import InvalidInputError
 from sasanet.explanation import Explanation
+from sasanet.plots.drawing import new_axes, short_names, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_UP, _DOWN = "#b2182b", "#2166ac"  # red and blue of different lightness: told apart in grey
+_UP, _DOWN = "#9e1b32", "#7db4e6"  # a dark red and a light blue: told apart in grey
 
 
 def waterfall_data(explanation: Explanation, row: int = 0, top: int = 10) -> pd.DataFrame:
@@ -71,13 +72,9 @@ def waterfall(
     -------
     Axes
     """
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError:
-        raise MissingPackageError("matplotlib", "plots") from None
     bars = waterfall_data(explanation, row, top)
     if ax is None:
-        _, ax = plt.subplots(figsize=(8, 0.4 * len(bars) + 1.2), layout="constrained")
+        ax = new_axes((8, 0.4 * len(bars) + 1.2))
     ends = bars["start"] + bars["change"]
     colours = [_UP if change > 0 else _DOWN for change in bars["change"]]
     heights = np.arange(len(bars))[::-1]
@@ -90,12 +87,11 @@ def waterfall(
                 ha="left" if side > 0 else "right", fontsize=9)  # fmt: skip
     base, total = bars["start"].iloc[0], ends.iloc[-1]
     ax.axvline(base, color="0.4", lw=0.8, ls=":")
-    ax.set_yticks(heights, bars["label"])
+    ax.set_yticks(heights, short_names(bars["label"], 44))
     ax.use_sticky_edges = False  # bars would otherwise touch the frame
-    ax.margins(x=0.12)
+    ax.margins(x=0.15)
     ax.set_xlabel(f"{explanation.units}: from the base value {base:.2f} to {total:.2f}")
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+    return tidy(ax)
 
 
 def _show(value: object) -> str:
