@@ -46,7 +46,7 @@ bench-accuracy: $(READY)
 	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[bench]'
 	$(BIN)/python -m bench.accuracy
 
-bench-stream: $(READY)
+bench-stream: $(READY) browser
 	$(BIN)/python -m bench.stream
 
 # The paper's experiments: SASANET_DATA names the directory of the data sets, SASANET_FETCH=1 fetches all but Higgs. The quick ones are the same on small samples.

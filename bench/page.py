@@ -174,9 +174,15 @@ def _stream(found: dict[str, Any]) -> str:
     for ending in ("csv", "parquet"):
         if run := found.get(f"explain-{ending}"):
             text += (
-                f"- a CSV file of {run['rows']:,} rows and {run['features']} features "
-                f"({run['table_gib']:.2f} GiB) to `.{ending}` ({run['out_gib']:.2f} GiB): "
+                f"- `sasanet explain` of a CSV file of {run['rows']:,} rows and "
+                f"{run['features']} features ({run['table_gib']:.2f} GiB) to `.{ending}` ({run['out_gib']:.2f} GiB): "
                 f"{run['rows_per_second']:,.0f} rows per second with starting and reading, in at "
                 f"most {run['explain_peak_gib']:.2f} GiB of memory\n"
             )
-    return f"\n## A long file from the shell\n\n`sasanet explain`:\n\n{text}" if text else ""
+    if run := found.get("report-census"):
+        text += (
+            f"- `sasanet report` on {run['rows']:,} rows: {run['seconds']:.0f} s with starting, "
+            f"a page of {run['page_mib']:.1f} MiB, which Chromium opens in "
+            f"{spread(run['open_seconds'], 2)} s (three times)\n"
+        )
+    return f"\n## From the shell\n\nCensus income.\n\n{text}" if text else ""

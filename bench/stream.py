@@ -1,15 +1,16 @@
-"""How fast and in how much memory the command line explains a long file.
+"""How the command line does on real sizes: a million rows to explain, a report of 5,000 to open.
 
 ``python -m bench.stream`` fits census income for a minute, writes a million of its rows (drawn with
 replacement) to a CSV file outside the repository, and runs ``sasanet explain`` on it once per
-output format. Results are in bench/results/stream/*.json, the page is docs/benchmarks.md. Measure
-alone: both cores are used.
+output format; then ``sasanet report``, whose page it opens in Chromium. Results are in
+bench/results/stream/*.json, shown in docs/benchmarks.md. Measure alone: both cores are used.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,11 +30,7 @@ def explain(ending: str, n_rows: int = ROWS) -> dict[str, Any]:
     """Explain a long CSV file from the shell, in a process whose peak memory is its own."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        _sasanet(
-            "fit", _training_table(folder), "--target", "income", "--exclude", "instance_weight",
-            "--categorical", ",".join(data.CENSUS_CODES), "--time-limit", _FIT_SECONDS,
-            "--out", folder / "model",
-        )  # fmt: skip
+        _fit(folder)
         table, out = _long_table(folder, n_rows), folder / f"explained.{ending}"
         start = time.perf_counter()
         said, peak = _sasanet("explain", folder / "model", table, "--out", out, "--json")
@@ -48,6 +45,48 @@ def explain(ending: str, n_rows: int = ROWS) -> dict[str, Any]:
             "table_gib": table.stat().st_size / 2**30,
             "out_gib": out.stat().st_size / 2**30,
         }
+
+
+def report(n_rows: int = 5_000) -> dict[str, Any]:
+    """Write a report from the shell and open it: its size, and the seconds until it has loaded."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _fit(folder)
+        table, page = folder / "test.csv", folder / "report.html"
+        data.read("census_income_test")[:n_rows].to_csv(table, index=False)
+        start = time.perf_counter()
+        _sasanet("report", folder / "model", table, "--target", "income", "--out", page)
+        seconds = time.perf_counter() - start
+        return {
+            "rows": n_rows,
+            "seconds": seconds,
+            "page_mib": page.stat().st_size / 2**20,
+            "open_seconds": [_open(page) for _ in range(3)],
+        }
+
+
+def _open(page: Path) -> float:
+    """Return the seconds until a browser, already running, has loaded a page."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = shutil.which("chromium")
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        tab = browser.new_page(viewport={"width": 1280, "height": 900})
+        start = time.perf_counter()
+        tab.goto(page.resolve().as_uri(), wait_until="load")
+        seconds = time.perf_counter() - start
+        browser.close()
+    return seconds
+
+
+def _fit(folder: Path) -> None:
+    """Fit census income from a file."""
+    _sasanet(
+        "fit", _training_table(folder), "--target", "income", "--exclude", "instance_weight",
+        "--categorical", ",".join(data.CENSUS_CODES), "--time-limit", _FIT_SECONDS,
+        "--out", folder / "model",
+    )  # fmt: skip
 
 
 def _training_table(folder: Path) -> Path:
@@ -81,6 +120,7 @@ def _sasanet(*words: object) -> tuple[str, float]:
 JOBS: dict[str, runner.Job] = {
     "explain-csv": lambda: explain("csv"),
     "explain-parquet": lambda: explain("parquet"),
+    "report-census": report,
 }
 
 
