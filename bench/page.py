@@ -175,7 +175,8 @@ def _stream(found: dict[str, Any]) -> str:
         if run := found.get(f"explain-{ending}"):
             text += (
                 f"- `sasanet explain` of a CSV file of {run['rows']:,} rows and "
-                f"{run['features']} features ({run['table_gib']:.2f} GiB) to `.{ending}` ({run['out_gib']:.2f} GiB): "
+                f"{run['features']} features ({run['table_gib']:.2f} GiB) to `.{ending}` "
+                f"({run['out_gib']:.2f} GiB): "
                 f"{run['rows_per_second']:,.0f} rows per second with starting and reading, in at "
                 f"most {run['explain_peak_gib']:.2f} GiB of memory\n"
             )
