@@ -87,7 +87,7 @@ def waterfall(
                 ha="left" if side > 0 else "right", fontsize=9)  # fmt: skip
     base, total = bars["start"].iloc[0], ends.iloc[-1]
     ax.axvline(base, color="0.4", lw=0.8, ls=":")
-    ax.set_yticks(heights, short_names(bars["label"], 44))
+    ax.set_yticks(heights, short_names(list(bars["label"]), 44))
     ax.use_sticky_edges = False  # bars would otherwise touch the frame
     ax.margins(x=0.15)
     ax.set_xlabel(f"{explanation.units}: from the base value {base:.2f} to {total:.2f}")
