@@ -239,7 +239,8 @@ def _values(found: Found) -> str:
         return ""
     return (
         "## Predicting from some features\n\nAUC with so many random features present. One "
-        'SASANet answers for all numbers; "sep" models are trained for one number each.\n' + text
+        'SASANet answers for all numbers; "sep" models are trained for one number each, in '
+        f"{read_settings('values')['time_limit']} seconds.\n" + text
     )
 
 
