@@ -204,7 +204,7 @@ def _timing(found: Found) -> str:
             f"\n### {SETS[run['data']]}\n\n" + table(header, rows) + f"\nTruth: {run['orders']:,} "
             f"orders for each of {run['truth_rows']:,} rows, with a noise of "
             f"{given['noise of the truth']:.4f} (taken out of RMSE); spread of φ "
-            f"{given['spread']:.3f}.\n"
+            f"{given['spread']:.3f}, shifted {run['shifted']['spread']:.3f}.\n"
         )
     if not text:
         return ""

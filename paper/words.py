@@ -47,7 +47,9 @@ Where we differ from the paper, and why:
   that between two games. Asked about v(S) ("own game") what is left is the noise of 512 samples.
 - **FastSHAP** amortises well on rows like those it was trained on, and less under the shift, as
   the paper says; its training is part of its price.
-- **SASANet** does not lose under the shift: its values come from a formula that is as close for
-  unusual cells as for usual ones, where the paper distils a network that has not seen them.
+- **SASANet** loses little under the shift, beside the spread of φ, which grows too: its values come
+  from a formula that is as close for unusual cells as for usual ones, where the paper distils a
+  network that has not seen them. On Income the paper prints a smaller distance; on what scale, and
+  how widely its attributions spread there, it does not say.
 - Our explanation takes longer than the paper's on its GPU; TreeSHAP explains another model.
 """
