@@ -25,10 +25,9 @@ first split's training part; SASANet runs with its presets as they are. Where on
 than a hundredth of the rows (creditcard), LightGBM and XGBoost have `reg_lambda=10`: without it
 they are unstable there, and SASANet would look better than it is.
 
-**Older than today's recipe:** SASANet's rows of census, diamonds and higgs_64k were measured when
-training stopped early, the defaults among them also before the teacher's trees were restrained.
-All seconds of "best" and those of german credit were taken on a busy machine and are too high, as
-are those of SASANet on creditcard, which had one thread only.
+**Older than today's recipe:** "best" on higgs_64k was measured when training stopped early. All
+seconds of "best" and those of german credit were taken on a busy machine and are too high, as are
+those of SASANet on creditcard, which had one thread only.
 """
 
 
