@@ -6,13 +6,12 @@ features are switched off.
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
 from sklearn.model_selection import train_test_split
 
+from bench.browser import new_tab
 from sasanet import SASANetClassifier
 from sasanet.datasets import load_german_credit
 from sasanet.report import write_report
@@ -32,16 +31,12 @@ def main() -> None:
 
 def _photograph(path: Path) -> None:
     PICTURE.parent.mkdir(parents=True, exist_ok=True)
-    with sync_playwright() as playwright:
-        found = shutil.which("chromium")
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
+    with new_tab() as page:
         page.goto(path.resolve().as_uri())
         page.click("#rows tbody tr:nth-child(3) button, #rows tbody tr:nth-child(3)")
         for box in page.query_selector_all("#waterfall input[type=checkbox]")[1:3]:
             box.click()
         page.locator("#whom").screenshot(path=str(PICTURE))
-        browser.close()
 
 
 if __name__ == "__main__":

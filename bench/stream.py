@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import data, runner
+from bench.browser import new_tab
 from bench.page import write_page
 
 ROWS = 1_000_000
@@ -67,16 +67,10 @@ def report(n_rows: int = 5_000) -> dict[str, Any]:
 
 def _open(page: Path) -> float:
     """Return the seconds until a browser, already running, has loaded a page."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        found = shutil.which("chromium")
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        tab = browser.new_page(viewport={"width": 1280, "height": 900})
+    with new_tab() as tab:
         start = time.perf_counter()
         tab.goto(page.resolve().as_uri(), wait_until="load")
         seconds = time.perf_counter() - start
-        browser.close()
     return seconds
 
 
