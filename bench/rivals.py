@@ -1,7 +1,8 @@
 """The models users would pick instead, behind one small interface: settings to try, how to fit one.
 
-Each gets the same training rows and two threads, reads categories and missing cells the way its
-makers intend, and holds out its own part of the training rows to stop early.
+Each gets the same training rows and threads, reads categories and missing cells the way its makers
+intend, and holds out its own part of the training rows to stop early. Judging a setting may cost
+less than fitting the chosen one (``Task.trial``): fewer bags, epochs or seconds.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from lightgbm import LGBMClassifier, LGBMRegressor, early_stopping
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier, MLPRegressor
@@ -29,6 +32,9 @@ from sasanet import SASANetClassifier, SASANetRegressor
 
 Settings = dict[str, Any]
 SMALL = 10_000  # training rows below which a fifth is held out, else a tenth
+_EBM_BAGS, _EBM_TRIAL_BAGS = 14, 2  # 14 is its makers' choice
+_MLP_EPOCHS, _MLP_TRIAL_EPOCHS = 200, 20
+_TABM_SECONDS, _TABM_TRIAL_SECONDS = 300.0, 60.0
 
 
 @dataclass(frozen=True)
@@ -91,10 +97,11 @@ def _sasanet(preset: str) -> Callable[[Task, Settings], Any]:
 
 def _lightgbm(task: Task, settings: Settings) -> Any:
     kind, held = (LGBMRegressor if task.regression else LGBMClassifier), task.held_out
-    fixed: Settings = {"n_estimators": 3_000, "subsample": 0.8, "subsample_freq": 1, "n_jobs": 2}
+    fixed: Settings = {"n_estimators": 3_000, "subsample": 0.8, "subsample_freq": 1}
     if task.rare:  # with so few of one class its leaves run wild without restraint
         fixed["reg_lambda"] = 10
-    model = kind(**fixed, **settings, random_state=task.seed, verbose=-1)
+    threads = torch.get_num_threads()
+    model = kind(**fixed, **settings, n_jobs=threads, random_state=task.seed, verbose=-1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the name of the validation argument differs by version
         return model.fit(
@@ -124,7 +131,7 @@ class _XGBoost(BaseEstimator):
             enable_categorical=True,
             early_stopping_rounds=100,
             reg_lambda=10 if task.rare else 1,
-            n_jobs=2,
+            n_jobs=torch.get_num_threads(),
             random_state=self.seed,
             **self.settings,
         )
@@ -145,9 +152,11 @@ def _ebm(task: Task, settings: Settings) -> Any:
     from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
 
     kind = ExplainableBoostingRegressor if task.regression else ExplainableBoostingClassifier
+    bags, threads = _EBM_TRIAL_BAGS if task.trial else _EBM_BAGS, torch.get_num_threads()
+    model = kind(**{"outer_bags": bags} | settings, n_jobs=threads, random_state=task.seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # missing cells are announced for every fold
-        return kind(**settings, n_jobs=2, random_state=task.seed).fit(task.X, task.y)
+        return model.fit(task.X, task.y)
 
 
 # --- networks --------------------------------------------------------------------------------
@@ -155,13 +164,16 @@ def _ebm(task: Task, settings: Settings) -> Any:
 
 def _mlp(task: Task, settings: Settings) -> Any:
     kind = MLPRegressor if task.regression else MLPClassifier
+    epochs = _MLP_TRIAL_EPOCHS if task.trial else _MLP_EPOCHS
     network = kind(
-        early_stopping=True, max_iter=200, batch_size=256, random_state=task.seed, **settings
+        early_stopping=True, max_iter=epochs, batch_size=256, random_state=task.seed, **settings
     )
     model = make_pipeline(one_hot(), StandardScaler(), network)
-    if not task.regression:
-        return model.fit(task.X, task.y)
-    return _Standardised(model).fit(task.X, task.y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a trial is meant to be short
+        if not task.regression:
+            return model.fit(task.X, task.y)
+        return _Standardised(model).fit(task.X, task.y)
 
 
 def one_hot() -> ColumnTransformer:
@@ -193,7 +205,9 @@ class _Standardised(BaseEstimator):
 
 
 def _tabm(task: Task, settings: Settings) -> Any:
-    return TabMModel(task.regression, task.seed, **settings).fit(task.X, task.y, task.held_out)
+    seconds = _TABM_TRIAL_SECONDS if task.trial else _TABM_SECONDS
+    model = TabMModel(task.regression, task.seed, seconds, **settings)
+    return model.fit(task.X, task.y, task.held_out)
 
 
 SYSTEMS: dict[str, System] = {

@@ -24,14 +24,16 @@ from torch.nn import functional as F
 from sasanet.heap import steady_heap
 
 MEMBERS, WIDTH, BLOCKS = 16, 256, 2
-PATIENCE, SECONDS = 12, 900.0
+PATIENCE = 12  # epochs
 
 
 class TabMModel:
     """A classifier or regressor; ``fit`` is told which rows decide when to stop."""
 
-    def __init__(self, regression: bool, seed: int, learning_rate: float, dropout: float) -> None:
-        self.regression, self.seed = regression, seed
+    def __init__(
+        self, regression: bool, seed: int, seconds: float, learning_rate: float, dropout: float
+    ) -> None:
+        self.regression, self.seed, self.seconds = regression, seed, seconds
         self.learning_rate, self.dropout = learning_rate, dropout
 
     def fit(self, X: pd.DataFrame, y: pd.Series, held_out: NDArray[np.bool_]) -> TabMModel:
@@ -126,7 +128,7 @@ class TabMModel:
         )
         best, since, state = math.inf, 0, copy.deepcopy(self.network.state_dict())
         start, batch = time.monotonic(), 512 if len(train[0]) > 20_000 else 128
-        while since < PATIENCE and time.monotonic() - start < SECONDS:
+        while since < PATIENCE and time.monotonic() - start < self.seconds:
             self.network.train()
             for rows in torch.randperm(len(train[0])).split(batch):
                 loss = self._loss(*(part[rows] for part in train))

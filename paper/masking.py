@@ -37,6 +37,7 @@ def mask(name: str, seed: int) -> dict[str, Any]:
     return {
         "data": name,
         "rows": len(X),
+        "test_share": len(split.X_test) / len(split.X_train),
         "rankings": {
             ranking: judge(model, X, y, weights, found, settings["top"])
             for ranking, found in importances.items()

@@ -139,11 +139,14 @@ def _claims(found: Found) -> str:
 def _paired(one: dict[str, Any], other: dict[str, Any], key: str) -> tuple[str, str]:
     pairs = zip(one["splits"], other["splits"], strict=False)
     gaps = np.array([a[key] - b[key] for a, b in pairs])
-    centre, half = paired_interval(gaps, one["test_share"])
+    return _verdict(*paired_interval(gaps, one["test_share"]), -1 if key == "rmse" else 1)
+
+
+def _verdict(centre: float, half: float, sign: int) -> tuple[str, str]:
+    """Return the difference with its interval, and whether it is for the first (sign 1: above)."""
     if np.isnan(half):
         return f"{centre:+.4f}", "one split only"
-    good = -centre if key == "rmse" else centre
-    word = "undecided" if abs(centre) <= half else "yes" if good > 0 else "no"
+    word = "undecided" if abs(centre) <= half else "yes" if sign * centre > 0 else "no"
     return f"{centre:+.4f} [{centre - half:+.4f}, {centre + half:+.4f}]", word
 
 
@@ -165,8 +168,34 @@ def _rankings(found: Found) -> str:
         "(masking), or with only (adding), each row's top k features by |φ|. Masking: lower is "
         'better; adding: higher. The second line of a ranking is what the paper prints. "Own '
         'game": the explainer is asked about v(S) itself; else about the model with absent '
-        "features replaced.\n" + text + words.RANKINGS
+        "features replaced.\n" + text + _ranking_claims(runs) + words.RANKINGS
     )
+
+
+def _ranking_claims(runs: list[dict[str, Any]]) -> str:
+    """Hold SASANet's ranking against the others by the paired differences of several models."""
+    rows = []
+    for kind, sign in (("masking", -1), ("adding", 1)):
+        for name, title in SETS.items():
+            mine = [run for run in runs if run["data"] == name]
+            others = [one for one in mine[0]["rankings"] if one != "SASANet"] if mine[1:] else []
+            for other in others:
+                gaps = np.array([_lead(run["rankings"], other, kind) for run in mine])
+                found = paired_interval(gaps, mine[-1]["test_share"])
+                rows.append([kind, title, other, *_verdict(*found, sign)])
+    if not rows:
+        return ""
+    return (
+        "\n### SASANet's ranking against the others\n\nDifference of AUC, mean over top 1 to 5, "
+        "paired by model, with its 95 % interval as above. Masking: below 0 is better for SASANet; "
+        "adding: above 0.\n\n"
+        + table(["", "data", "SASANet − …", "mean [95 %]", "SASANet better?"], rows)
+    )
+
+
+def _lead(rankings: dict[str, Any], other: str, kind: str) -> float:
+    ours, theirs = (np.mean(rankings[one][kind]["auc"]) for one in ("SASANet", other))
+    return float(ours - theirs)
 
 
 def _ranking_table(runs: list[dict[str, Any]], kind: str, printed: dict[str, Any]) -> str:

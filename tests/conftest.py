@@ -10,7 +10,9 @@ import pytest
 import torch
 
 from made_explanations import CLASSES, make
+from made_marginals import marginal_maker
 from sasanet.architecture import Architecture
+from sasanet.coalitions import random_orders
 from sasanet.network import Columns, SASANet
 
 SMALL = {
@@ -169,3 +171,21 @@ def one():
 def multi():
     """Return an explanation of three classes."""
     return make(CLASSES)
+
+
+@pytest.fixture
+def sequence_marginal(make_network):
+    """Return the maker of sequence modules."""
+    return marginal_maker(make_network, "sequence")
+
+
+@pytest.fixture
+def ordered_rows(make_cells, seeded):
+    """Return the maker of cells, what is present of them, and an order per row."""
+
+    def make(columns, n_rows=12, missing=0.3, seed=0):
+        cells = make_cells(columns, n_rows, missing, seed).double()
+        present = ~cells.isnan()
+        return cells, present, random_orders(present, seeded(seed))
+
+    return make

@@ -1,4 +1,7 @@
-"""The marginal modules: what a feature adds along an order, and what it may depend on."""
+"""The marginal modules: what a feature adds along an order, and what it may depend on.
+
+What only the paper's sequence module promises is in test_sequence_marginal.py.
+"""
 
 from __future__ import annotations
 
@@ -8,66 +11,23 @@ import math
 import pytest
 import torch
 
+from made_marginals import LONG, along, close, forget_gradients, marginal_maker
 from sasanet import marginal as marginal_module
 from sasanet.coalitions import by_feature, random_coalitions, random_orders, reverse_orders
-from sasanet.marginal import SequenceMarginal, SetMarginal
+from sasanet.marginal import SetMarginal
 from sasanet.network import Columns
-
-LONG = Columns((5, 4, 7, 3, 6), (True, False, True, False, True))  # every cell can be changed
-
-
-def _maker(make_network, kind, members=1):
-    """Return the maker of marginal modules of one kind in double precision."""
-
-    def make(columns, n_outputs=2, cap=math.inf, **fields):
-        attribution = "none" if kind == "set" else "attention"
-        fields |= {"marginal": kind, "members": members, "attribution": attribution}
-        return make_network(columns, n_outputs, cap, **fields).marginal.double()
-
-    return make
 
 
 @pytest.fixture(params=[1, 3], ids=["one member", "three members"])
 def set_marginal(request, make_network):
     """Return the maker of set modules."""
-    return _maker(make_network, "set", request.param)
-
-
-@pytest.fixture
-def sequence_marginal(make_network):
-    """Return the maker of sequence modules."""
-    return _maker(make_network, "sequence")
+    return marginal_maker(make_network, "set", request.param)
 
 
 @pytest.fixture(params=[("set", 1), ("set", 3), ("sequence", 1)], ids=str)
 def marginal_of(request, make_network):
     """Return the makers of all modules in turn."""
-    return _maker(make_network, *request.param)
-
-
-@pytest.fixture
-def rows(make_cells, seeded):
-    """Return the maker of cells, what is present of them, and an order per row."""
-
-    def make(columns, n_rows=12, missing=0.3, seed=0):
-        cells = make_cells(columns, n_rows, missing, seed).double()
-        present = ~cells.isnan()
-        return cells, present, random_orders(present, seeded(seed))
-
-    return make
-
-
-def along(marginal, cells, present, orders):
-    """Return Δ [B, N, K] along the orders."""
-    return marginal.contributions(marginal.cell_vectors(cells, present), present, orders)
-
-
-def close(found, expected, atol=1e-9):
-    torch.testing.assert_close(found, expected, rtol=0, atol=atol)
-
-
-def forget_gradients(module):
-    return module.requires_grad_(False)
+    return marginal_maker(make_network, *request.param)
 
 
 # --- both modules ------------------------------------------------------------------------------
@@ -79,23 +39,23 @@ def check_absent_add_nothing(deltas, present, orders, bound):
     assert (deltas[absent].abs() <= bound).all()
 
 
-def test_absent_features_add_nothing(marginal_of, mixed, rows):
-    cells, present, orders = rows(mixed)
+def test_absent_features_add_nothing(marginal_of, mixed, ordered_rows):
+    cells, present, orders = ordered_rows(mixed)
     marginal = forget_gradients(marginal_of(mixed))
     bound = 1e-12 if isinstance(marginal, SetMarginal) else 0.0
     check_absent_add_nothing(along(marginal, cells, present, orders), present, orders, bound)
 
 
-def test_absent_features_that_add_something_are_noticed(marginal_of, mixed, rows):
-    cells, present, orders = rows(mixed)
+def test_absent_features_that_add_something_are_noticed(marginal_of, mixed, ordered_rows):
+    cells, present, orders = ordered_rows(mixed)
     marginal = forget_gradients(marginal_of(mixed))
     deltas = along(marginal, cells, torch.ones_like(present), orders)
     with pytest.raises(AssertionError):
         check_absent_add_nothing(deltas, present, orders, 1e-6)
 
 
-def test_absent_features_add_nothing_in_single_precision(mixed, rows, make_network):
-    cells, present, orders = rows(mixed, 40)
+def test_absent_features_add_nothing_in_single_precision(mixed, ordered_rows, make_network):
+    cells, present, orders = ordered_rows(mixed, 40)
     marginal = forget_gradients(make_network(mixed, cap=4.0).marginal)
     vectors = marginal.cell_vectors(cells.float(), present)
     for deltas in marginal.contributions_both_ways(vectors, present, orders):
@@ -110,14 +70,14 @@ def check_ignores_absent(function, cells, present):
         close(function(other, present), found)
 
 
-def test_what_is_in_absent_cells_does_not_matter(marginal_of, rows):
-    cells, present, orders = rows(LONG)
+def test_what_is_in_absent_cells_does_not_matter(marginal_of, ordered_rows):
+    cells, present, orders = ordered_rows(LONG)
     marginal = forget_gradients(marginal_of(LONG))
     check_ignores_absent(lambda c, p: along(marginal, c, p, orders), cells, present)
 
 
-def test_reading_absent_cells_is_noticed(marginal_of, rows):
-    cells, present, orders = rows(LONG)
+def test_reading_absent_cells_is_noticed(marginal_of, ordered_rows):
+    cells, present, orders = ordered_rows(LONG)
     marginal = forget_gradients(marginal_of(LONG))
     everything = torch.ones_like(present)
     with pytest.raises(AssertionError):
@@ -134,8 +94,8 @@ def check_both_ways(marginal, both, cells, present, orders):
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_both_ways_at_once_are_the_order_and_its_reverse(marginal_of, mixed, rows, missing):
-    cells, present, orders = rows(mixed, missing=missing)
+def test_both_ways_at_once_are_the_order_and_its_reverse(marginal_of, mixed, ordered_rows, missing):
+    cells, present, orders = ordered_rows(mixed, missing=missing)
     marginal = forget_gradients(marginal_of(mixed))
     vectors = marginal.cell_vectors(cells, present)
     both = marginal.contributions_both_ways(vectors, present, orders)
@@ -143,8 +103,8 @@ def test_both_ways_at_once_are_the_order_and_its_reverse(marginal_of, mixed, row
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_the_same_way_twice_is_noticed(marginal_of, mixed, rows, missing):
-    cells, present, orders = rows(mixed, missing=missing)
+def test_the_same_way_twice_is_noticed(marginal_of, mixed, ordered_rows, missing):
+    cells, present, orders = ordered_rows(mixed, missing=missing)
     marginal = forget_gradients(marginal_of(mixed))
     forth = along(marginal, cells, present, orders)
     with pytest.raises(AssertionError):
@@ -152,8 +112,8 @@ def test_the_same_way_twice_is_noticed(marginal_of, mixed, rows, missing):
 
 
 @pytest.mark.parametrize("numbers", ["knots", "mlp"])
-def test_rows_do_not_influence_each_other(marginal_of, mixed, rows, numbers):
-    cells, present, orders = rows(mixed)
+def test_rows_do_not_influence_each_other(marginal_of, mixed, ordered_rows, numbers):
+    cells, present, orders = ordered_rows(mixed)
     marginal = forget_gradients(marginal_of(mixed, numbers=numbers))
     together = along(marginal, cells, present, orders)
     for row in range(len(cells)):
@@ -175,9 +135,9 @@ def check_running_sums(marginal, value, cells, present, orders):
 @pytest.mark.parametrize("cap", [math.inf, 2.0])
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_running_sums_of_contributions_are_values_of_coalitions(
-    set_marginal, mixed, rows, missing, cap
+    set_marginal, mixed, ordered_rows, missing, cap
 ):
-    cells, present, orders = rows(mixed, missing=missing)
+    cells, present, orders = ordered_rows(mixed, missing=missing)
     marginal = forget_gradients(set_marginal(mixed, cap=cap))
 
     def value(cells, seen):
@@ -187,8 +147,8 @@ def test_running_sums_of_contributions_are_values_of_coalitions(
     check_running_sums(marginal, value, cells, present, reverse_orders(orders, present.sum(1)))
 
 
-def test_running_sums_that_depend_on_the_order_are_noticed(sequence_marginal, mixed, rows):
-    cells, present, orders = rows(mixed)
+def test_running_sums_that_depend_on_the_order_are_noticed(sequence_marginal, mixed, ordered_rows):
+    cells, present, orders = ordered_rows(mixed)
     marginal = forget_gradients(sequence_marginal(mixed))
 
     def value(cells, seen):  # the value of a coalition by one fixed order of its features
@@ -209,15 +169,15 @@ def order_gap(marginal, cells, present, seeded):
 
 
 def test_the_order_gap_is_zero_for_sets_and_not_for_sequences(
-    set_marginal, sequence_marginal, mixed, rows, seeded
+    set_marginal, sequence_marginal, mixed, ordered_rows, seeded
 ):
-    cells, present, _ = rows(mixed)
+    cells, present, _ = ordered_rows(mixed)
     assert order_gap(set_marginal(mixed), cells, present, seeded) < 1e-12
     assert order_gap(sequence_marginal(mixed), cells, present, seeded) > 1e-3
 
 
-def test_values_are_the_formula(set_marginal, mixed, rows, seeded):
-    cells, present, _ = rows(mixed)
+def test_values_are_the_formula(set_marginal, mixed, ordered_rows, seeded):
+    cells, present, _ = ordered_rows(mixed)
     kept = random_coalitions(present, seeded(4))
     for cap in (math.inf, 1.5):
         marginal = forget_gradients(set_marginal(mixed, cap=cap))
@@ -235,8 +195,8 @@ def test_values_are_the_formula(set_marginal, mixed, rows, seeded):
 
 
 @pytest.mark.parametrize("cap", [math.inf, 3.0])
-def test_the_value_of_nothing_is_zero(set_marginal, mixed, rows, cap):
-    cells, present, _ = rows(mixed)
+def test_the_value_of_nothing_is_zero(set_marginal, mixed, ordered_rows, cap):
+    cells, present, _ = ordered_rows(mixed)
     values = set_marginal(mixed, cap=cap).values(cells, torch.zeros_like(present)[:, None])
     assert values.abs().max() < 1e-12
 
@@ -246,8 +206,8 @@ def check_complement(found, marginal, cells, present, kept):
     close(found, expected)
 
 
-def test_the_complement_costs_no_look_ups_and_is_right(set_marginal, mixed, rows, seeded):
-    cells, present, _ = rows(mixed)
+def test_the_complement_costs_no_look_ups_and_is_right(set_marginal, mixed, ordered_rows, seeded):
+    cells, present, _ = ordered_rows(mixed)
     kept = random_coalitions(present, seeded(4))
     marginal = forget_gradients(set_marginal(mixed, cap=2.0))
     by_member = marginal.values_with_complement(cells, present, kept)
@@ -274,8 +234,8 @@ def ends_of(marginal, cells, present):
 
 @pytest.mark.parametrize("cap", [math.inf, 2.0])
 @pytest.mark.parametrize("kind", ["at knots", "large table", "mlp"])
-def test_the_ends_of_a_profile_are_exact(set_marginal, mixed, rows, monkeypatch, kind, cap):
-    cells, present, _ = rows(mixed)
+def test_the_ends_of_a_profile_are_exact(set_marginal, mixed, ordered_rows, monkeypatch, kind, cap):
+    cells, present, _ = ordered_rows(mixed)
     if kind == "at knots":
         cells = cells.floor()
     if kind == "large table":
@@ -290,8 +250,8 @@ def test_the_ends_of_a_profile_are_exact(set_marginal, mixed, rows, monkeypatch,
         check_ends(ends.flip(2), value, marginal, cells, present)
 
 
-def test_between_knots_the_first_end_is_the_mixture_of_the_knots(set_marginal, numbers, rows):
-    cells, present, _ = rows(numbers)
+def test_between_knots_the_first_end_is_a_mixture_of_the_knots(set_marginal, numbers, ordered_rows):
+    cells, present, _ = ordered_rows(numbers)
     marginal = forget_gradients(set_marginal(numbers, cap=2.0))
     if marginal.factors is not None:
         return  # members value each cell itself
@@ -308,8 +268,8 @@ def check_bounded(values, cap):
     assert values.abs().max() <= cap
 
 
-def test_a_cap_bounds_every_value(set_marginal, mixed, rows, stir):
-    cells, present, _ = rows(mixed)
+def test_a_cap_bounds_every_value(set_marginal, mixed, ordered_rows, stir):
+    cells, present, _ = ordered_rows(mixed)
     capped, free = set_marginal(mixed, cap=1.5), set_marginal(mixed)
     for marginal in (capped, free):
         stir(marginal, seed=1, scale=5.0)
@@ -318,106 +278,10 @@ def test_a_cap_bounds_every_value(set_marginal, mixed, rows, stir):
         check_bounded(free.values(cells, present[:, None]), 1.5)
 
 
-def test_a_wide_cap_leaves_small_values_alone(set_marginal, mixed, rows):
-    cells, present, _ = rows(mixed)
+def test_a_wide_cap_leaves_small_values_alone(set_marginal, mixed, ordered_rows):
+    cells, present, _ = ordered_rows(mixed)
     capped, free = set_marginal(mixed, cap=1e6), set_marginal(mixed)
     close(capped.values(cells, present[:, None]), free.values(cells, present[:, None]))
-
-
-# --- the sequence module -----------------------------------------------------------------------
-
-
-def changed(cells, orders, places, columns):
-    """Return other cells at the given places of each order (half a ruler further)."""
-    width = torch.tensor(columns.places)
-    other = torch.where(
-        torch.tensor(columns.is_number),
-        (cells + (width - 1) / 2) % (width - 1),
-        (cells + width // 2) % width,
-    )
-    index = orders[:, places]
-    return cells.scatter(1, index, torch.gather(other, 1, index))
-
-
-def check_causal(marginal, cells, orders):
-    """A cell matters for its own Δ and those behind it, and for none before."""
-    present = torch.ones_like(orders, dtype=torch.bool)
-    before = along(marginal, cells, present, orders)
-    for place in range(orders.shape[1]):
-        moved = along(marginal, changed(cells, orders, [place], LONG), present, orders) - before
-        assert (moved[:, :place].abs() <= 1e-12).all()
-        assert (moved[:, place:].abs().amax(2) > 1e-9).all()
-
-
-def check_first_is_alone(marginal, cells, orders):
-    """The first Δ depends on its own cell only."""
-    present = torch.ones_like(orders, dtype=torch.bool)
-    others = list(range(1, orders.shape[1]))
-    moved = along(marginal, changed(cells, orders, others, LONG), present, orders)
-    close(moved[:, 0], along(marginal, cells, present, orders)[:, 0])
-
-
-class Leaky(SequenceMarginal):
-    """A twin that looks ahead: each position is also shown the token of the next one."""
-
-    def contributions(self, vectors, present, orders):
-        index = orders[..., None].expand(-1, -1, vectors.shape[2])
-        ahead = torch.gather(vectors, 1, index).roll(-1, 1).sum(2, keepdim=True)
-        return super().contributions(vectors, present, orders) + 1e-3 * ahead
-
-
-class Deaf(SequenceMarginal):
-    """A twin that does not read its own token."""
-
-    def contributions(self, vectors, present, orders):
-        return super().contributions(torch.zeros_like(vectors), present, orders)
-
-
-class Forgetful(SequenceMarginal):
-    """A twin that does not read what came before: every feature is told it comes first."""
-
-    def contributions(self, vectors, present, orders):
-        columns = [
-            super(Forgetful, self).contributions(vectors, present, orders.roll(-k, 1))[:, :1]
-            for k in range(orders.shape[1])
-        ]
-        return torch.cat(columns, 1)
-
-
-def test_the_sequence_module_is_strictly_causal(sequence_marginal, rows):
-    cells, _, orders = rows(LONG, missing=0.0)
-    check_causal(forget_gradients(sequence_marginal(LONG)), cells, orders)
-
-
-@pytest.mark.parametrize("twin", [Leaky, Deaf, Forgetful])
-def test_a_module_that_looks_ahead_or_away_is_noticed(sequence_marginal, rows, twin):
-    cells, _, orders = rows(LONG, missing=0.0)
-    marginal = forget_gradients(sequence_marginal(LONG))
-    marginal.__class__ = twin
-    with pytest.raises(AssertionError):
-        check_causal(marginal, cells, orders)
-
-
-def test_the_first_contribution_knows_only_its_own_cell(sequence_marginal, rows):
-    cells, _, orders = rows(LONG, missing=0.0)
-    marginal = forget_gradients(sequence_marginal(LONG))
-    check_first_is_alone(marginal, cells, orders)
-    marginal.__class__ = Leaky
-    with pytest.raises(AssertionError):
-        check_first_is_alone(marginal, cells, orders)
-
-
-def test_a_sequence_knows_the_place_in_the_order(sequence_marginal, rows):
-    """Two equal tokens in a row add different amounts: there are position embeddings."""
-    columns = Columns((4, 4), (True, True))
-    marginal = forget_gradients(sequence_marginal(columns))
-    with torch.no_grad():  # both columns read alike
-        for parameter in (marginal.tokens.slopes, marginal.tokens.steps):
-            parameter.copy_(parameter[:1].expand_as(parameter))
-        marginal.start.copy_(marginal.tokens(torch.ones(1, 2).double())[:, :1])
-    cells, _, orders = rows(columns, 1, missing=0.0)
-    deltas = along(marginal, torch.ones_like(cells), torch.ones_like(orders, dtype=bool), orders)
-    assert (deltas[:, 0] - deltas[:, 1]).abs().max() > 1e-6
 
 
 # --- the exact Shapley value -------------------------------------------------------------------

@@ -138,6 +138,15 @@ def test_the_network_may_be_a_name_or_an_architecture():
     assert recipe(network=mine).architecture is mine
 
 
+def test_the_best_preset_learns_from_all_rows_unless_nobody_teaches():
+    auto = {"validation_fraction": "auto", "teacher": "auto"}
+    best = auto | {"preset": "best"}
+    assert recipe(50_000, **best).validation_fraction == 0
+    assert recipe(50_000, **auto).validation_fraction == 0.1
+    assert recipe(50_000, **best | {"teacher": 0.0}).validation_fraction == 0.1
+    assert recipe(50_000, **best | {"validation_fraction": 0.3}).validation_fraction == 0.3
+
+
 def test_the_best_preset_has_members_unless_the_shape_is_given():
     assert recipe().architecture.members == 1
     assert recipe(preset="best").architecture.members > 1
