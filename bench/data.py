@@ -40,6 +40,7 @@ class Split:
     y_train: Any
     X_test: pd.DataFrame
     y_test: Any
+    official: bool = False  # the only split there is: another seed has the same test rows
 
 
 # Where each file comes from: what to convert to parquet, and what is its target.
@@ -149,7 +150,7 @@ def splits(name: str, count: int = 5) -> Iterator[Split]:
         codes = ("MOSTYPE", "MOSHOOFD")
         train = _features(read("coil2000_train"), "CARAVAN", codes)
         test = _features(read("coil2000_test"), "CARAVAN", codes)
-        yield from [Split(*train, *_same_levels(train[0], test))] * count
+        yield from [Split(*train, *_same_levels(train[0], test), official=True)] * count
         return
     file, target, dropped, _, splitter = _TABLES[name]
     # Another sample of Higgs has no column that tells of which of four samples a row is.
@@ -163,7 +164,7 @@ def census() -> Split:
     parts = [read(f"census_income_{part}") for part in ("train", "test")]
     parts = [part.drop(columns="instance_weight") for part in parts]
     train, test = (_features(part, "income", CENSUS_CODES) for part in parts)
-    return Split(*train, *_same_levels(train[0], test))
+    return Split(*train, *_same_levels(train[0], test), official=True)
 
 
 def _same_levels(X_train: pd.DataFrame, test: tuple[pd.DataFrame, Any]) -> Any:

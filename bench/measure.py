@@ -30,6 +30,7 @@ from bench.data import Split
 from bench.rivals import SMALL, Settings, System, Task
 
 Numbers = dict[str, float]
+RESAMPLES = 200
 
 
 def measure(
@@ -46,8 +47,10 @@ def measure(
         start = time.perf_counter()
         model = system.fit(task, done["tuning"]["chosen"])
         seconds = time.perf_counter() - start
-        found = scores(model, split.X_test, split.y_test) | {"fit_seconds": seconds}
-        done["splits"].append(found)
+        found: dict[str, Any] = scores(model, split.X_test, split.y_test)
+        if split.official:
+            found["resampled"] = resampled(model, split.X_test, split.y_test)
+        done["splits"].append(found | {"fit_seconds": seconds})
         partial.parent.mkdir(exist_ok=True)
         partial.write_text(json.dumps(done))
     share = len(split.X_test) / len(split.X_train)
@@ -81,6 +84,24 @@ def _divide(task: Task, seed: int) -> tuple[Task, pd.DataFrame, pd.Series]:
 def _quality(system: System, choice: Settings, task: Task, X: pd.DataFrame, y: pd.Series) -> float:
     found = scores(system.fit(task, choice), X, y)
     return found["r2" if task.regression else "auc"]
+
+
+def resampled(model: Any, X: pd.DataFrame, y: pd.Series) -> dict[str, list[float]]:
+    """Return AUC, of a regressor RMSE, on test rows drawn again and again with replacement.
+
+    The draws are the same for every system, so differences of two systems are paired by draw. They
+    tell what another test part would have changed, where there is only one: random splits do not
+    need it.
+    """
+    random = np.random.RandomState(0)
+    draws = (np.bincount(random.randint(len(y), size=len(y))) for _ in range(RESAMPLES))
+    counts = (np.pad(draw, (0, len(y) - len(draw))) for draw in draws)
+    if not hasattr(model, "predict_proba"):
+        squares = (np.asarray(model.predict(X), dtype=np.float64) - np.asarray(y)) ** 2
+        return {"rmse": [round(float(np.sqrt(np.average(squares, weights=n))), 6) for n in counts]}
+    score = np.asarray(model.predict_proba(X), dtype=np.float64)[:, 1]
+    hit = np.asarray(y) == model.classes_[1]
+    return {"auc": [round(float(roc_auc_score(hit, score, sample_weight=n)), 6) for n in counts]}
 
 
 def scores(model: Any, X: pd.DataFrame, y: pd.Series) -> Numbers:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+Run = dict[str, Any]  # one system on one table: bench/measure.py
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
 
@@ -51,6 +52,22 @@ def paired_interval(gaps: NDArray[np.float64], test_share: float) -> tuple[float
         return float(gaps.mean()), float("nan")
     error = np.sqrt((1 / len(gaps) + test_share) * gaps.var(ddof=1))
     return float(gaps.mean()), float(stats.t.ppf(0.975, len(gaps) - 1) * error)
+
+
+def paired_difference(one: Run, other: Run, key: str) -> tuple[float, float]:
+    """Return how much higher one system's measure is, on the splits both have, and half its 95 %.
+
+    On an official split the splits are seeds and share their test rows; there the interval adds
+    what the seeds change to what other test rows would, which resampling them tells.
+    """
+    pairs = list(zip(one["splits"], other["splits"], strict=False))
+    gaps = np.array([a[key] - b[key] for a, b in pairs])
+    centre, half = paired_interval(gaps, one["test_share"])
+    if len(gaps) < 2 or not all(key in run.get("resampled", {}) for pair in pairs for run in pair):
+        return centre, half
+    drawn = [np.subtract(a["resampled"][key], b["resampled"][key]) for a, b in pairs]
+    seeds = paired_interval(gaps, test_share=0)[1]
+    return centre, float(np.hypot(seeds, stats.norm.ppf(0.975) * np.mean(drawn, 0).std(ddof=1)))
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:

@@ -147,6 +147,14 @@ def test_the_best_preset_learns_from_all_rows_unless_nobody_teaches():
     assert recipe(50_000, **best | {"validation_fraction": 0.3}).validation_fraction == 0.3
 
 
+def test_the_best_preset_sees_the_rows_of_a_large_table_more_often():
+    taught = {"teacher": "auto"}
+    assert recipe(300_000, **taught).epochs == 8
+    assert recipe(300_000, preset="best", **taught).epochs == 12
+    assert recipe(40_000, preset="best", **taught).epochs == recipe(40_000, **taught).epochs
+    assert recipe(300_000, preset="best", max_epochs=3, **taught).epochs == 3
+
+
 def test_the_best_preset_has_members_unless_the_shape_is_given():
     assert recipe().architecture.members == 1
     assert recipe(preset="best").architecture.members > 1

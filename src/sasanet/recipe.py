@@ -9,7 +9,7 @@ them (:mod:`sasanet.teacher`; 0 without one): clean labels allow more steps and 
 ========================  ===================  ===================================================
 batch_size                rows / 40 rounded down to a power of two, between 64 and 512
 max_epochs                300 / (1 − c) steps  600,000 · (1 + c) / rows
-                          (8 to 100 epochs)    (8 to 100 epochs)
+                          (8 to 100 epochs)    (8 to 100 epochs; at least 12 for "best")
 validation_fraction       0                    0.1; 0 for "best"
 patience                  all epochs: the learning rate must reach zero, the best weights are kept
 dropout                   0.3 · (1 − c)        0.1 · (1 − c)
@@ -36,6 +36,7 @@ from sasanet.training import Phase
 PRESETS = ("default", "best")
 _MEMBERS = 2  # of the "best" preset
 _BEST_LAYERS = (256, 256)
+_THOROUGH_EPOCHS = 12  # at least, for "best" and large tables
 _TEACHER = 0.5
 _SMALL = 10_000  # rows below which a network of this size needs more holding back
 _ATTRIBUTION_BATCH = 128  # many small steps: what limits distillation is the noise of its targets
@@ -75,11 +76,12 @@ def resolve(parameters: dict[str, Any], n_rows: int, clarity: float = 0.0) -> Re
     architecture = _architecture(parameters["network"], parameters["preset"])
     teacher = _TEACHER if architecture.marginal == "set" else 0.0
     teacher = read_real(parameters, "teacher", below=1, auto=teacher)
-    taught, best = teacher > 0, parameters["preset"] == "best"
+    taught = teacher > 0
+    thorough = taught and parameters["preset"] == "best"
     dropout = (0.3 if n_rows < _SMALL else 0.1) * (1 - clarity)
     draws = min(max(20 * n_rows, 60_000), 250_000)
     return Recipe(
-        **vars(schedule(parameters, n_rows, clarity, taught, unjudged=taught and best)),
+        **vars(schedule(parameters, n_rows, clarity, taught, thorough)),
         n_rows=n_rows,
         architecture=architecture,
         dropout=read_real(parameters, "dropout", below=1, auto=dropout),
@@ -95,11 +97,12 @@ def schedule(
     n_rows: int,
     clarity: float = 0.0,
     taught: bool = False,
-    unjudged: bool = False,
+    thorough: bool = False,
 ) -> Schedule:
     """Check what every estimator has of parameters and replace every "auto".
 
-    ``unjudged``: however many the rows, all are learned from and the last epoch is kept.
+    ``thorough``: however many the rows, all are learned from, at least 12 times if they
+    are many, and the last epoch is kept.
     """
     small = n_rows < _SMALL
     blind = small and taught  # few rows are too noisy a judge: the clarity says when to stop
@@ -109,8 +112,9 @@ def schedule(
         wanted = 300 / (1 - clarity) / math.ceil(n_rows / batch)
     else:
         wanted = 40 if small else 600_000 * (1 + clarity) / n_rows
-    epochs = read_count(parameters, "max_epochs", min(max(8, round(wanted)), 100))
-    held_out = 0.0 if blind or unjudged else 0.2 if small else 0.1
+    fewest = _THOROUGH_EPOCHS if thorough and not small else 8
+    epochs = read_count(parameters, "max_epochs", min(max(fewest, round(wanted)), 100))
+    held_out = 0.0 if blind or thorough else 0.2 if small else 0.1
     return Schedule(
         learning_rate=read_real(parameters, "learning_rate", above=0),
         weight_decay=read_real(parameters, "weight_decay"),
