@@ -44,9 +44,7 @@ def test_test_rows_widen_the_interval_of_seeds():
     seeds = paired_interval(np.array([0.01, 0.02, 0.01]), 0)[1]
     assert half == pytest.approx(np.hypot(seeds, 1.96 * draws.std(ddof=1)), rel=1e-4)
     _, same = paired_difference(ours, run([0.79, 0.80, 0.80], [list(draws)] * 3), "auc")
-    assert same == pytest.approx(
-        seeds
-    )  # what both feel alike leaves no doubt
+    assert same == pytest.approx(seeds)  # what both feel alike leaves no doubt
 
 
 def test_resampled_measures_spread_around_the_measure(labelled):
