@@ -8,6 +8,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from bench.page import paired_interval
 from bench.runner import Job
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
@@ -50,7 +51,7 @@ def draw(name: str) -> dict[str, Any]:
         "rows": len(few),
         "prediction": {kind: float(found[0].prediction[row]) for kind, row in rows.items()},
         "sum_of_sizes": {which: float(size.mean()) for which, size in sizes.items()},
-        "gap": [float(gaps.mean()), float(1.96 * gaps.std(ddof=1) / len(gaps) ** 0.5)],
+        "gap": paired_interval(gaps, test_share=0),  # rows are independent
     }
 
 
