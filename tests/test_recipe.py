@@ -96,10 +96,21 @@ def test_small_tables_are_held_back_more(n_rows, dropout, held_out):
     assert (found.dropout, found.validation_fraction) == (dropout, held_out)
 
 
-@pytest.mark.parametrize(("n_rows", "held_out"), [(9_999, 0.0), (10_000, 0.1)])
-def test_with_a_teacher_small_tables_hold_nothing_out(n_rows, held_out):
-    assert recipe(n_rows, **AUTO).validation_fraction == held_out
+@pytest.mark.parametrize(("n_rows", "held_out"), [(9_999, 0.2), (10_000, 0.1)])
+def test_with_a_teacher_nothing_is_held_out_unless_it_is_asked_for(n_rows, held_out):
+    assert recipe(n_rows, **AUTO).validation_fraction == 0
     assert recipe(n_rows, **AUTO | {"validation_fraction": 0.3}).validation_fraction == 0.3
+    # Whoever wants to stop early needs rows to stop by.
+    assert recipe(n_rows, **AUTO | {"patience": 5}).validation_fraction == held_out
+
+
+@pytest.mark.parametrize(
+    ("clarity", "epochs"), [(0.0, 4), (0.02, 4), (0.1, 9), (0.2, 18), (0.6, 54), (0.9, 81)]
+)
+def test_labels_that_say_little_are_not_learned_by_heart(clarity, epochs):
+    assert recipe(12_000, clarity, **AUTO).epochs == epochs
+    untaught = recipe(12_000, clarity, **AUTO | {"teacher": 0})  # held-out rows choose the epoch
+    assert untaught.epochs == min(round(50 * (1 + clarity)), 100)
 
 
 @pytest.mark.parametrize(
@@ -138,17 +149,8 @@ def test_the_network_may_be_a_name_or_an_architecture():
     assert recipe(network=mine).architecture is mine
 
 
-def test_the_best_preset_learns_from_all_rows_unless_nobody_teaches():
-    auto = {"validation_fraction": "auto", "teacher": "auto"}
-    best = auto | {"preset": "best"}
-    assert recipe(50_000, **best).validation_fraction == 0
-    assert recipe(50_000, **auto).validation_fraction == 0.1
-    assert recipe(50_000, **best | {"teacher": 0.0}).validation_fraction == 0.1
-    assert recipe(50_000, **best | {"validation_fraction": 0.3}).validation_fraction == 0.3
-
-
 def test_the_best_preset_sees_the_rows_of_a_large_table_more_often():
-    taught = {"teacher": "auto"}
+    taught = {"teacher": "auto", "clarity": 0.4}
     assert recipe(300_000, **taught).epochs == 8
     assert recipe(300_000, preset="best", **taught).epochs == 12
     assert recipe(40_000, preset="best", **taught).epochs == recipe(40_000, **taught).epochs

@@ -28,9 +28,9 @@ _PARAMETERS = """
         Epochs without a better validation loss before training stops; "auto" never stops early, so
         that the learning rate reaches zero. The best weights are kept.
     validation_fraction : float or "auto", default="auto"
-        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows (0 for
-        ``preset="best"``), below it 0 with a teacher and 0.2 without. 0 trains to the end on all
-        rows.
+        Share of the rows that choose the best epoch; 0 trains to the end on all rows. "auto" is 0
+        with a teacher, who knows how long to train; without one, or with a ``patience`` of your
+        own, 0.1, and 0.2 below 10,000 rows.
     teacher : float or "auto", default="auto"
         How much of every label is what boosted trees, fitted without its row, expect: from 0 (off)
         to below 1. "auto" is 0.5 for set networks and 0 for the paper's sequence module.

@@ -9,9 +9,10 @@ them (:mod:`sasanet.teacher`; 0 without one): clean labels allow more steps and 
 ========================  ===================  ===================================================
 batch_size                rows / 40 rounded down to a power of two, between 64 and 512
 max_epochs                300 / (1 − c) steps  600,000 · (1 + c) / rows
-                          (8 to 100 epochs)    (8 to 100 epochs; at least 12 for "best")
-validation_fraction       0                    0.1; 0 for "best"
-patience                  all epochs: the learning rate must reach zero, the best weights are kept
+                          (8 to 100 epochs)    (8 to 100 epochs, "best": 12 to 100); with a
+                                               teacher at most 90 · c, or 4 if that is less
+validation_fraction       0                    0
+patience                  all epochs: the learning rate must reach zero
 dropout                   0.3 · (1 − c)        0.1 · (1 − c)
 teacher                   half of every label; 0 for the paper's sequence modules
 members                   1; for "best" 2, of two layers of 256 units
@@ -19,7 +20,8 @@ attribution_steps         batches of 128; 20 per row in total, between 60,000 an
                           (only for Shapley modules that learn: the default has nothing to learn)
 ========================  ===================  ===================================================
 
-Few rows without a teacher: a fifth of them chooses the best of 40 epochs.
+Without a teacher, or with a ``patience`` of the user's own, some rows choose the best epoch: a
+tenth of them, below 10,000 rows a fifth (there 40 epochs are the most without a teacher).
 """
 
 from __future__ import annotations
@@ -76,8 +78,7 @@ def resolve(parameters: dict[str, Any], n_rows: int, clarity: float = 0.0) -> Re
     architecture = _architecture(parameters["network"], parameters["preset"])
     teacher = _TEACHER if architecture.marginal == "set" else 0.0
     teacher = read_real(parameters, "teacher", below=1, auto=teacher)
-    taught = teacher > 0
-    thorough = taught and parameters["preset"] == "best"
+    taught, thorough = teacher > 0, parameters["preset"] == "best"
     dropout = (0.3 if n_rows < _SMALL else 0.1) * (1 - clarity)
     draws = min(max(20 * n_rows, 60_000), 250_000)
     return Recipe(
@@ -101,20 +102,21 @@ def schedule(
 ) -> Schedule:
     """Check what every estimator has of parameters and replace every "auto".
 
-    ``thorough``: however many the rows, all are learned from, at least 12 times if they
-    are many, and the last epoch is kept.
+    ``taught``: the teacher's clarity says how long to train, so all rows are learned from and the
+    last epoch is kept. ``thorough``: the rows of a large table are seen at least 12 times.
     """
     small = n_rows < _SMALL
-    blind = small and taught  # few rows are too noisy a judge: the clarity says when to stop
     fitting = 2 ** math.floor(math.log2(max(1.0, n_rows / 40)))
     batch = read_count(parameters, "batch_size", min(max(64, fitting), 512))
-    if blind:
+    if small and taught:
         wanted = 300 / (1 - clarity) / math.ceil(n_rows / batch)
     else:
         wanted = 40 if small else 600_000 * (1 + clarity) / n_rows
     fewest = _THOROUGH_EPOCHS if thorough and not small else 8
-    epochs = read_count(parameters, "max_epochs", min(max(fewest, round(wanted)), 100))
-    held_out = 0.0 if blind or thorough else 0.2 if small else 0.1
+    most = 100 if small or not taught else min(max(4, round(90 * clarity)), 100)
+    epochs = read_count(parameters, "max_epochs", min(max(fewest, round(wanted)), most))
+    unjudged = taught and parameters["patience"] == "auto"
+    held_out = 0.0 if unjudged else 0.2 if small else 0.1
     return Schedule(
         learning_rate=read_real(parameters, "learning_rate", above=0),
         weight_decay=read_real(parameters, "weight_decay"),
