@@ -47,8 +47,8 @@ Higgs here is 64,000 of the paper's 11 million rows: compare within the table on
 features where the paper counts 39; Fraud is split at random, as in the paper, so that its test part
 has about a hundred positives and differences below 0.01 mean little.
 
-**Older than today's recipe:** behind the tables of prediction, our default on Income, Higgs and
-Fraud is one that held a tenth of its rows out to choose the best epoch; now all are learned from.
+**Older than today's recipe:** in the sections on masking, time and truth, subsets and pictures our
+default is one that held a tenth of its rows out to choose the best epoch; now all are learned from.
 """
 
 
