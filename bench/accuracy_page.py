@@ -31,7 +31,7 @@ without it they are unstable there, and SASANet would look better than it is.
 
 **Seconds** of SASANet, except the default on small tables, and of all rivals beside LightGBM were
 taken while two systems ran at a time with one thread each: they are too high beside LightGBM's,
-which had the machine for itself.
+which had the machine for itself (but on census and coil2000 ran like the others).
 """
 
 
