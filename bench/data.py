@@ -150,7 +150,7 @@ def splits(name: str, count: int = 5) -> Iterator[Split]:
         codes = ("MOSTYPE", "MOSHOOFD")
         train = _features(read("coil2000_train"), "CARAVAN", codes)
         test = _features(read("coil2000_test"), "CARAVAN", codes)
-        yield from [Split(*train, *_same_levels(train[0], test), official=True)] * count
+        yield from [_official(train, test)] * count
         return
     file, target, dropped, _, splitter = _TABLES[name]
     # Another sample of Higgs has no column that tells of which of four samples a row is.
@@ -164,13 +164,14 @@ def census() -> Split:
     parts = [read(f"census_income_{part}") for part in ("train", "test")]
     parts = [part.drop(columns="instance_weight") for part in parts]
     train, test = (_features(part, "income", CENSUS_CODES) for part in parts)
-    return Split(*train, *_same_levels(train[0], test), official=True)
+    return _official(train, test)
 
 
-def _same_levels(X_train: pd.DataFrame, test: tuple[pd.DataFrame, Any]) -> Any:
-    """Give the test part the training part's categories, as LightGBM needs them."""
+def _official(train: tuple[pd.DataFrame, Any], test: tuple[pd.DataFrame, Any]) -> Split:
+    """Return the split; the test part has the training part's categories, as LightGBM needs."""
+    X_train, y_train = train
     kinds = {c: X_train[c].dtype for c in X_train if X_train[c].dtype == "category"}
-    return test[0].astype(kinds), test[1]
+    return Split(X_train, y_train, test[0].astype(kinds), test[1], official=True)
 
 
 def shifted(X: pd.DataFrame, X_train: pd.DataFrame) -> pd.DataFrame:
