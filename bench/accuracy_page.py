@@ -7,9 +7,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-import numpy as np
-
-from bench.page import paired_difference, spread, table
+from bench.page import paired_difference, spread, table, with_interval
 
 PAGE = Path(__file__).parent.parent / "docs" / "accuracy.md"
 TITLES = {"auc": "AUC", "r2": "R²"}
@@ -72,8 +70,7 @@ def _quality(found: Found) -> str:
 
 def _paired(found: Found) -> str:
     """Show differences to LightGBM with intervals that know that training parts overlap."""
-    columns = [("sasanet", "lightgbm"), ("sasanet best", "lightgbm")]
-    rows = _differences(found, columns)
+    rows = _differences(found, [(ours, "lightgbm") for ours in OURS])
     if not rows:
         return ""
     return (
@@ -113,10 +110,7 @@ def _differences(found: Found, columns: list[tuple[str, str]]) -> list[list[str]
 def _difference(runs: dict[str, Any], system: str, other: str) -> str:
     if system not in runs or other not in runs:
         return "–"
-    centre, half = paired_difference(runs[system], runs[other], runs[system]["metric"])
-    if np.isnan(half):
-        return f"{centre:+.4f}"
-    return f"{centre:+.4f} [{centre - half:+.4f}, {centre + half:+.4f}]"
+    return with_interval(*paired_difference(runs[system], runs[other], runs[system]["metric"]))
 
 
 def _others(found: Found) -> str:

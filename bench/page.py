@@ -72,6 +72,13 @@ def paired_difference(one: Run, other: Run, key: str) -> tuple[float, float]:
     return centre, float(np.hypot(seeds, stats.norm.ppf(0.975) * np.mean(drawn, 0).std(ddof=1)))
 
 
+def with_interval(centre: float, half: float) -> str:
+    """Return a difference with its interval; alone where there is none (NaN)."""
+    if np.isnan(half):
+        return f"{centre:+.4f}"
+    return f"{centre:+.4f} [{centre - half:+.4f}, {centre + half:+.4f}]"
+
+
 def table(header: list[str], rows: list[list[str]]) -> str:
     """Return a Markdown table."""
     lines = [" | ".join(header), " | ".join("---" for _ in header)]

@@ -9,7 +9,7 @@ from statistics import mean
 from typing import Any
 
 import numpy as np
-from bench.page import paired_difference, paired_interval, spread, table
+from bench.page import paired_difference, paired_interval, spread, table, with_interval
 
 from paper import prediction, words
 from paper.settings import FOLDER, is_quick, read_printed, read_settings
@@ -146,9 +146,9 @@ def _paired(one: dict[str, Any], other: dict[str, Any], key: str) -> tuple[str, 
 def _verdict(centre: float, half: float, sign: int) -> tuple[str, str]:
     """Return the difference with its interval, and whether it is for the first (sign 1: above)."""
     if np.isnan(half):
-        return f"{centre:+.4f}", "one split only"
+        return with_interval(centre, half), "one split only"
     word = "undecided" if abs(centre) <= half else "yes" if sign * centre > 0 else "no"
-    return f"{centre:+.4f} [{centre - half:+.4f}, {centre + half:+.4f}]", word
+    return with_interval(centre, half), word
 
 
 # --- rankings of features ------------------------------------------------------------------------
