@@ -45,6 +45,7 @@ bench-faithful: $(READY)
 bench-accuracy: $(READY)
 	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[bench]'
 	$(BIN)/python -m bench.accuracy
+	$(BIN)/python -m bench.fit_time
 
 bench-stream: $(READY) browser
 	$(BIN)/python -m bench.stream

@@ -17,31 +17,32 @@ Found = dict[str, dict[str, Any]]  # table → system → result
 
 _HEAD = """# How good the predictions are
 
-Written by `make bench-accuracy` from `bench/results/accuracy/*.json`; two CPU cores, no GPU, the
-same splits for all. Mean ± standard deviation over splits (census and coil2000: over seeds on the
-official split). SASANet runs with its presets as they are; rivals are tuned, LightGBM and XGBoost
-by twelve settings each, EBM, MLP and TabM (16 members of width 256) by four each, judged on
-held-out rows of the first split's training part. For judging a setting EBM has 2 bags instead of
-14, MLP 20 epochs at most instead of 200, and TabM 60 seconds instead of 300. Rivals beside LightGBM
-are fitted on the first three splits only (german credit and titanic ten, penguins five). Where one
-class has less than a hundredth of the rows (creditcard), LightGBM and XGBoost have `reg_lambda=10`:
-without it they are unstable there, and SASANet would look better than it is.
-
-**Seconds** of SASANet, except the default on small tables, and of all rivals beside LightGBM were
-taken while two systems ran at a time with one thread each: they are too high beside LightGBM's,
-which had the machine for itself (but on census and coil2000 ran like the others).
+Written by `make bench-accuracy` from `bench/results/accuracy/*.json` and, for the times,
+`bench/results/fit_time/*.json`; two CPU cores, no GPU, the same splits for all. Mean ± standard
+deviation over splits (census and coil2000: over seeds on the official split). SASANet runs with its
+presets as they are; rivals are tuned, LightGBM and XGBoost by twelve settings each, EBM, MLP and
+TabM (16 members of width 256) by four each, judged on held-out rows of the first split's training
+part. For judging a setting EBM has 2 bags instead of 14, MLP 20 epochs at most instead of 200, and
+TabM 60 seconds instead of 300. Rivals beside LightGBM are fitted on the first three splits only
+(german credit and titanic ten, penguins five). Where one class has less than a hundredth of the
+rows (creditcard), LightGBM and XGBoost have `reg_lambda=10`: without it they are unstable there,
+and SASANet would look better than it is.
 """
 
 
 def write_page(results: Path) -> None:
-    """Write the page from what has been measured so far."""
+    """Write the page from what has been measured so far, here and in the folders beside."""
     found: Found = {}
-    for path in sorted(results.glob("*.json")):
+    for path in sorted((results.parent / "accuracy").glob("*.json")):
         name, system = path.stem.rsplit("-", 1)
         run = json.loads(path.read_text())
         found.setdefault(name.replace("_", " "), {})[system.replace("_", " ")] = run
+    alone = {
+        path.stem.replace("_", " "): json.loads(path.read_text())["fit_seconds"]
+        for path in sorted((results.parent / "fit_time").glob("*.json"))
+    }
     sections = [_HEAD, _quality(found), _paired(found), _paired_others(found)]
-    sections += [_others(found), _times(found)]
+    sections += [_others(found), _fit_times(found, alone), _all_times(found)]
     PAGE.write_text("\n".join(part for part in sections if part), encoding="utf-8")
 
 
@@ -125,24 +126,37 @@ def _others(found: Found) -> str:
     return "## Other measures\n\n" + table(["", *systems], rows) if rows else ""
 
 
-def _times(found: Found) -> str:
-    systems, rows = _systems(found), []
-    for name, runs in found.items():
-        times = {s: mean(one["fit_seconds"] for one in run["splits"]) for s, run in runs.items()}
-        cells = [f"{times[s]:.1f}" if s in times else "–" for s in systems]
-        rows.append([name, *cells, *_ratios(times, runs)])
+def _fit_times(found: Found, alone: dict[str, dict[str, list[float]]]) -> str:
+    """Show how many times as long our default fits, as one fit and as one fit with its search."""
+    rows = []
+    for name, seconds in alone.items():
+        ours, theirs = mean(seconds["sasanet"]), mean(seconds["lightgbm"])
+        run = found[name]["lightgbm"]
+        search = sum(one["seconds"] for one in run["tuning"]["tried"])
+        one_fit = mean(one["fit_seconds"] for one in run["splits"])
+        searched = theirs * (1 + search / one_fit)
+        cells = [spread(seconds[system], 2) for system in ("sasanet", "lightgbm")]
+        rows.append([name, *cells, f"{ours / theirs:.0f}×", f"{ours / searched:.1f}×"])
+    header = ["table", "sasanet", "lightgbm", "sasanet / lightgbm", "… with its search"]
     return (
-        "## Seconds for a fit\n\nOf the chosen settings, without the search. A user who tunes "
+        "## Seconds for a fit\n\nOur default and LightGBM with its chosen settings in turn, on the "
+        "first split, alone on the machine with both cores; up to three fits. A user who tunes "
         "LightGBM also pays for its search (twelve settings, up to three fits each, of four fifths "
-        "or nine tenths of the rows); a user of SASANet does not search: hence the last column.\n\n"
-        + table(["table", *systems, "default / LightGBM", "default / LightGBM with search"], rows)
+        "or nine tenths of the rows; how many fits' time that took is from the run above); a user "
+        "of SASANet does not search: hence the last column.\n\n" + table(header, rows)
+        if rows
+        else ""
     )
 
 
-def _ratios(times: dict[str, float], runs: dict[str, Any]) -> list[str]:
-    """Return how many times as long our default fits, as one fit and as one fit with its search."""
-    if "sasanet" not in times or "lightgbm" not in times:
-        return ["–", "–"]
-    search = sum(one["seconds"] for one in runs["lightgbm"]["tuning"]["tried"])
-    longer = times["sasanet"] / times["lightgbm"]
-    return [f"{longer:.0f}×", f"{times['sasanet'] / (times['lightgbm'] + search):.1f}×"]
+def _all_times(found: Found) -> str:
+    systems, rows = _systems(found), []
+    for name, runs in found.items():
+        times = {s: mean(one["fit_seconds"] for one in run["splits"]) for s, run in runs.items()}
+        rows.append([name, *(f"{times[s]:.1f}" if s in times else "–" for s in systems)])
+    return (
+        "## Seconds of all systems\n\nOf a fit of the chosen settings while the qualities above "
+        "were measured, for a rough idea: most of them were taken with two systems running side "
+        "by side, one thread each; LightGBM, but on census and coil2000, had the machine for "
+        "itself.\n\n" + table(["table", *systems], rows)
+    )

@@ -6,7 +6,6 @@ one job.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from functools import partial
@@ -16,9 +15,10 @@ import numpy as np
 import pandas as pd
 
 from bench import data, runner
+from bench.fit_time import chosen_settings, timed_fits
 from bench.measure import scores
 from bench.page import write_page
-from bench.rivals import SYSTEMS, Task
+from bench.rivals import Task
 from sasanet import ARCHITECTURES, Architecture, SASANetClassifier, SASANetRegressor
 from sasanet.estimator import SelfExplainingModel
 
@@ -29,12 +29,7 @@ MOST_ROWS = 50_000  # of a table, to add up
 def census(seed: int) -> dict[str, Any]:
     """Fit ours and the tuned LightGBM of ``bench.accuracy`` in one run; compare time and speed."""
     split = data.census()
-    tuning = json.loads((runner.RESULTS / "accuracy" / "census-lightgbm.json").read_text())
-    task = Task(split.X_train, split.y_train, regression=False, seed=seed)
-    fits: dict[str, tuple[Any, float]] = {}
-    for name, settings in (("lightgbm", tuning["tuning"]["chosen"]), ("sasanet", {})):
-        start = time.perf_counter()
-        fits[name] = SYSTEMS[name].fit(task, settings), time.perf_counter() - start
+    fits = timed_fits(Task(split.X_train, split.y_train, regression=False, seed=seed), "census")
     (model, seconds), (lightgbm, lightgbm_seconds) = fits["sasanet"], fits["lightgbm"]
     ours = _rows_per_second(model.explain, split.X_test[:20_000])
     theirs = _rows_per_second(
@@ -45,7 +40,7 @@ def census(seed: int) -> dict[str, Any]:
         "lightgbm_fit_seconds": lightgbm_seconds,
         "fit_ratio": seconds / lightgbm_seconds,
         "trees": lightgbm.best_iteration_,
-        "lightgbm_settings": tuning["tuning"]["chosen"],
+        "lightgbm_settings": chosen_settings("census"),
         "explain_rate": ours,
         "lightgbm_explain_rate": theirs,
         "explain_ratio": ours / theirs,
