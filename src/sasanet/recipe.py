@@ -15,7 +15,7 @@ validation_fraction       0                    0
 patience                  all epochs: the learning rate must reach zero
 dropout                   0.3 · (1 − c)        0.1 · (1 − c)
 teacher                   half of every label; 0 for the paper's sequence modules
-members                   1; for "best" 2, of two layers of 256 units
+members                   1; for "best" 2, from 100,000 rows 4, of two layers of 256 units
 attribution_steps         batches of 128; 20 per row in total, between 60,000 and 250,000 rows
                           (only for Shapley modules that learn: the default has nothing to learn)
 ========================  ===================  ===================================================
@@ -36,7 +36,8 @@ from sasanet.errors import InvalidInputError
 from sasanet.training import Phase
 
 PRESETS = ("default", "best")
-_MEMBERS = 2  # of the "best" preset
+_MEMBERS, _MANY_MEMBERS = 2, 4  # of the "best" preset; more of them overfit tables of fewer rows
+_MANY = 100_000  # rows
 _BEST_LAYERS = (256, 256)
 _THOROUGH_EPOCHS = 12  # at least, for "best" and large tables
 _TEACHER = 0.5
@@ -75,7 +76,7 @@ class Recipe(Schedule):
 
 def resolve(parameters: dict[str, Any], n_rows: int, clarity: float = 0.0) -> Recipe:
     """Check an estimator's parameters and replace every "auto"."""
-    architecture = _architecture(parameters["network"], parameters["preset"])
+    architecture = _architecture(parameters["network"], parameters["preset"], n_rows)
     teacher = _TEACHER if architecture.marginal == "set" else 0.0
     teacher = read_real(parameters, "teacher", below=1, auto=teacher)
     taught, thorough = teacher > 0, parameters["preset"] == "best"
@@ -129,14 +130,15 @@ def schedule(
     )
 
 
-def _architecture(network: str | Architecture, preset: str) -> Architecture:
+def _architecture(network: str | Architecture, preset: str, n_rows: int) -> Architecture:
     """Return the network's shape; a shape given in full is taken as it is."""
     if preset not in PRESETS:
         raise InvalidInputError(f"preset must be one of {PRESETS}, however: {preset!r}")
     architecture = named(network)
     if network != "set" or preset == "default":
         return architecture
-    return replace(architecture, members=_MEMBERS, marginal_layers=_BEST_LAYERS)
+    members = _MEMBERS if n_rows < _MANY else _MANY_MEMBERS
+    return replace(architecture, members=members, marginal_layers=_BEST_LAYERS)
 
 
 def make_phases(recipe: Recipe, n_rows: int) -> tuple[Phase, ...]:

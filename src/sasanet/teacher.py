@@ -31,7 +31,7 @@ from threadpoolctl import threadpool_limits
 Floats = NDArray[np.float64]
 
 _FOLDS = 5
-_LARGE = 10_000  # rows from which several folds are taught at once
+_LARGE = 30_000  # rows from which several folds are taught at once
 _FEWEST_ROWS = 40  # with fewer there is nothing to split by
 _FEWEST_OF_CLASS = 20  # rows: with fewer, trees cannot hold some out to see when to stop
 _BLIND_ITERATIONS = 50  # then
