@@ -114,7 +114,7 @@ def _census(found: dict[str, Any]) -> str:
         ["self-game RMSE, log-odds", spread(rmse), "", ""],
     ]
     return (
-        f"\n## Census income, official split, {len(runs)} seeds\n\n"
+        f"\n## Census income, official split, {len(runs)} seed{'s' if len(runs) > 1 else ''}\n\n"
         + table(["", "SASANet, defaults", "LightGBM, tuned", ""], rows)
         + f"\nLightGBM with the settings its search for [accuracy.md](accuracy.md) chose, "
         f"`{runs[0]['lightgbm_settings']}`, {runs[0]['trees']} trees; its explanations are "

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 from sasanet.estimator import SelfExplainingModel
+from sasanet.recipe import PATIENCE_TEXT, RATE_TEXT, RUNNING_TEXT
 from sasanet.tasks import TabularClassifier, TabularRegressor
 
-_PARAMETERS = """
+_PARAMETERS = f"""
     Parameters
     ----------
     network : str or Architecture, default="set"
         The network's shape: ``"set"``, the paper's ``"sequence"``, one of the paper's presets
         (``"paper-income"``, ``"paper-higgs"``, ``"paper-fraud"``, ``"paper-insurance"``), or an
         :class:`~sasanet.Architecture` of your own.
-    preset : {"default", "best"}, default="default"
+    preset : {{"default", "best"}}, default="default"
         ``"best"`` trains several members of the set network, whose mean predicts: more accurate,
         and as many times slower to fit and to explain. An Architecture of your own is taken as is.
-    learning_rate : float, default=2e-3
-        Peak learning rate: a short warm-up, then half a cosine down to zero.
-    weight_decay : float, default=1e-2
-        Decay of the feed-forward matrices.
+    {RATE_TEXT}
     dropout : float or "auto", default="auto"
         Dropout inside the marginal module; "auto" is 0.3 below 10,000 rows, else 0.1, and less the
         clearer the labels are to the teacher.
     batch_size, max_epochs, attribution_steps : int or "auto", default="auto"
         Chosen by the number of rows; the rule is in :mod:`sasanet.recipe`.
-    patience : int or "auto", default="auto"
-        Epochs without a better validation loss before training stops; "auto" never stops early, so
-        that the learning rate reaches zero. The best weights are kept.
+    {PATIENCE_TEXT}
     validation_fraction : float or "auto", default="auto"
         Share of the rows that choose the best epoch; 0 trains to the end on all rows. "auto" is 0
         with a teacher, who knows how long to train; without one, or with a ``patience`` of your
@@ -34,16 +30,7 @@ _PARAMETERS = """
     teacher : float or "auto", default="auto"
         How much of every label is what boosted trees, fitted without its row, expect: from 0 (off)
         to below 1. "auto" is 0.5 for set networks and 0 for the paper's sequence module.
-    time_limit : float, default=inf
-        Seconds; the learning rate reaches zero in time.
-    categorical : sequence of str or int, default=()
-        Number columns that are codes, to be read as categories.
-    device : str, default="auto"
-        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
-    random_state : int, RandomState or None, default=None
-        One seed gives equal weights on CPU.
-    verbose : bool, default=False
-        Show a progress bar.
+    {RUNNING_TEXT}
 """
 
 

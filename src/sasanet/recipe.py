@@ -44,6 +44,25 @@ _TEACHER = 0.5
 _SMALL = 10_000  # rows below which a network of this size needs more holding back
 _ATTRIBUTION_BATCH = 128  # many small steps: what limits distillation is the noise of its targets
 
+# What the docstrings of all estimators say of the parameters read here, indented as they stand.
+RATE_TEXT = """learning_rate : float, default=2e-3
+        Peak learning rate: a short warm-up, then half a cosine down to zero.
+    weight_decay : float, default=1e-2
+        Decay of the feed-forward matrices."""
+PATIENCE_TEXT = """patience : int or "auto", default="auto"
+        Epochs without a better validation loss before training stops; "auto" never stops early, so
+        that the learning rate reaches zero. The best weights are kept."""
+RUNNING_TEXT = """time_limit : float, default=inf
+        Seconds; the learning rate reaches zero in time.
+    categorical : sequence of str or int, default=()
+        Number columns that are codes, to be read as categories.
+    device : str, default="auto"
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+    random_state : int, RandomState or None, default=None
+        One seed gives equal weights on CPU.
+    verbose : bool, default=False
+        Show a progress bar."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:

@@ -18,30 +18,23 @@ from sasanet.encoder import TableEncoder
 from sasanet.errors import InvalidInputError
 from sasanet.explanation import Explanation
 from sasanet.fitting import Floats, Material, TabularModel, put_rows
-from sasanet.recipe import Schedule, read_real, schedule
+from sasanet.recipe import (
+    PATIENCE_TEXT,
+    RATE_TEXT,
+    RUNNING_TEXT,
+    Schedule,
+    read_real,
+    schedule,
+)
 from sasanet.training import Phase, Step, TrainingConfig
 
-PARAMETERS = """learning_rate : float, default=2e-3
-        Peak learning rate: a short warm-up, then half a cosine down to zero.
-    weight_decay : float, default=1e-2
-        Decay of the feed-forward matrices.
+PARAMETERS = f"""{RATE_TEXT}
     batch_size, max_epochs : int or "auto", default="auto"
         Chosen by the number of rows; the rule is in :mod:`sasanet.recipe`.
-    patience : int or "auto", default="auto"
-        Epochs without a better validation loss before training stops; "auto" never stops early, so
-        that the learning rate reaches zero. The best weights are kept.
+    {PATIENCE_TEXT}
     validation_fraction : float or "auto", default="auto"
         Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
-    time_limit : float, default=inf
-        Seconds; the learning rate reaches zero in time.
-    categorical : sequence of str or int, default=()
-        Number columns that are codes, to be read as categories.
-    device : str, default="auto"
-        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
-    random_state : int, RandomState or None, default=None
-        One seed gives equal weights on CPU.
-    verbose : bool, default=False
-        Show a progress bar.
+    {RUNNING_TEXT}
 
     Notes
     -----
