@@ -17,6 +17,7 @@ ROOMS = [  # from the ground up: a room may import only what stands before it
     "architecture",
     "coalitions",
     "contract",
+    "ladders",
     "tokens",
     "marginal",
     "expectation",
@@ -49,6 +50,7 @@ ROOMS = [  # from the ground up: a room may import only what stands before it
 MATHEMATICS = (
     "coalitions",
     "contract",
+    "ladders",
     "tokens",
     "marginal",
     "expectation",

@@ -16,6 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from sasanet.ladders import make_table
+
 
 class TableTokens(nn.Module):
     """One table row per level and per knot; numbers interpolate between neighbouring knots.
@@ -72,9 +74,8 @@ class TableTokens(nn.Module):
 
     def rows(self) -> Tensor:
         """Return the whole table, [number places + category places, width]."""
-        numbers = self.lines * self.slopes + torch.cumsum(self.steps, 1)
-        numbers = numbers * self.scales[self.numbers, None, None]
-        return torch.cat([numbers.flatten(0, 1), self.levels * self.scales[self.owners, None]])
+        scales = self.scales[self.numbers], self.scales[self.owners]
+        return make_table(self.steps, self.slopes, self.levels, *scales, self.lines)
 
     def _places(self, cells: Tensor) -> tuple[Tensor, Tensor]:
         """Split cells into table row and the fraction of the way to the next: two [B, N]."""
