@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import subprocess
 import sys
 
 import pytest
@@ -37,14 +38,14 @@ def library(monkeypatch):
 
 
 def check_set_back(settings):
-    """What glibc starts with, for every option that was touched."""
-    assert set(settings) == {-1, -2, -3}
-    assert set(settings.values()) == {128 * 1024}
+    """Where glibc would have brought itself, for every option that was touched."""
+    assert settings == {-1: 64 << 20, -2: 128 << 10, -3: 32 << 20, -4: 65_536}
 
 
 def test_memory_is_kept_inside_and_given_back_outside(library):
     with steady_heap():
-        assert library.settings[-3] == library.settings[-1] == 1 << 30
+        assert library.settings[-4] == 0
+        assert library.settings[-1] == 1 << 30
         assert library.trimmed == 0
         with pytest.raises(AssertionError):  # inside, nothing is set back yet
             check_set_back(library.settings)
@@ -75,6 +76,40 @@ def test_the_real_library_survives_nesting_and_large_tensors():
             third = torch.full((1 << 18,), 2.0)
         assert first.sum() + third.sum() == 3 << 18
         assert second == 1 << 20
+
+
+FAULTS_LATER = """
+import ctypes, resource
+from sasanet import heap
+libc = ctypes.CDLL("libc.so.6")
+libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+libc.memset.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
+heap._OUTSIDE |= {changed}
+with heap.steady_heap():
+    pass
+def use():
+    block = libc.malloc(2 << 20)
+    libc.memset(block, 1, 2 << 20)
+    libc.free(block)
+use()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(20):
+    use()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+def faults_later(changed):
+    """Count the page faults of twenty blocks of 512 pages in a process that had a steady heap."""
+    run = [sys.executable, "-c", FAULTS_LATER.replace("{changed}", repr(changed))]
+    return int(subprocess.run(run, check=True, capture_output=True, text=True).stdout)
+
+
+@pytest.mark.skipif(heap._glibc() is None, reason="needs glibc")
+def test_what_a_process_does_later_is_not_slowed_down():
+    assert faults_later({}) < 512
+    first = {-3: 128 << 10, -1: 128 << 10}  # what glibc starts with, frozen
+    assert faults_later(first) >= 20 * 512
 
 
 def test_without_glibc_the_block_just_runs(monkeypatch):

@@ -17,6 +17,7 @@ ROOMS = [  # from the ground up: a room may import only what stands before it
     "architecture",
     "coalitions",
     "contract",
+    "bags",
     "ladders",
     "tokens",
     "marginal",
@@ -50,6 +51,7 @@ ROOMS = [  # from the ground up: a room may import only what stands before it
 MATHEMATICS = (
     "coalitions",
     "contract",
+    "bags",
     "ladders",
     "tokens",
     "marginal",

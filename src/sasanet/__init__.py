@@ -6,7 +6,7 @@ The rooms, in the order a table walks through them:
 - ``coalitions``: orders, coalitions, and what they weigh
 - ``architecture``: names and sizes of networks, the paper's presets
 - ``contract``: what every network is told of a table and must offer
-- ``ladders``, ``tokens``, ``marginal``: cells → what each adds along an order
+- ``bags``, ``ladders``, ``tokens``, ``marginal``: cells → what each adds along an order
 - ``expectation``, ``closed_form``: Shapley values of the set network by formula
 - ``attribution``, ``network``: learned Shapley values; the whole model
 - ``portable``: the set network as plain arrays

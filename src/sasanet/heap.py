@@ -1,8 +1,9 @@
 """A block of code in, the same block with fewer page faults out (glibc only).
 
-Training makes and drops the same large tensors thousands of times a second. By default glibc
-returns such blocks to the system at once and fetches them back page by page, which can cost more
-than the arithmetic. Within :func:`steady_heap` it keeps them, and gives everything back at the end.
+Training makes and drops the same large tensors thousands of times a second, and so do boosted
+trees with their histograms. By default glibc returns large blocks to the system at once and fetches
+them back page by page, which can cost more than the arithmetic. Within :func:`steady_heap` it keeps
+them, and gives everything back at the end.
 """
 
 from __future__ import annotations
@@ -12,10 +13,19 @@ import ctypes
 import sys
 from collections.abc import Iterator
 
-# Parameters of mallopt(3) and what glibc starts with.
-_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
-_DEFAULT = 128 * 1024
-_KEEP = 1 << 30
+# Parameters of mallopt(3): what may stay free on top of the heap, how much is asked for at a time,
+# from which size on a block gets a mapping of its own, and how many such blocks there may be.
+_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD, _MMAP_MAX = -1, -2, -3, -4
+_INSIDE = {_MMAP_MAX: 0, _TRIM_THRESHOLD: 1 << 30, _TOP_PAD: 64 << 20}
+# What glibc starts with, but for two thresholds. It raises those by itself as large blocks come
+# and go, until somebody sets any of these: so they are left where it would have brought them. At
+# its first 128 KiB, whatever the process does later would fault in every large block it makes.
+_OUTSIDE = {
+    _MMAP_MAX: 65_536,
+    _MMAP_THRESHOLD: 32 << 20,
+    _TRIM_THRESHOLD: 64 << 20,
+    _TOP_PAD: 128 << 10,
+}
 _depth = 0
 
 
@@ -28,16 +38,14 @@ def steady_heap() -> Iterator[None]:
         yield
         return
     _depth += 1
-    for option in (_MMAP_THRESHOLD, _TRIM_THRESHOLD):
-        libc.mallopt(option, _KEEP)
-    libc.mallopt(_TOP_PAD, 64 << 20)
+    for option, value in _INSIDE.items():
+        libc.mallopt(option, value)
     try:
         yield
     finally:
         _depth -= 1
-        for option in (_MMAP_THRESHOLD, _TRIM_THRESHOLD):
-            libc.mallopt(option, _DEFAULT)
-        libc.mallopt(_TOP_PAD, _DEFAULT)
+        for option, value in _OUTSIDE.items():
+            libc.mallopt(option, value)
         libc.malloc_trim(0)
 
 

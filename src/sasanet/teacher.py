@@ -28,6 +28,8 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits
 
+from sasanet.heap import steady_heap
+
 Floats = NDArray[np.float64]
 
 _FOLDS = 5
@@ -133,9 +135,14 @@ def _out_of_fold(
             trees.fit(cells[seen], labels[seen], None if given is None else given[seen])
             expected[unseen] = _expectation(trees, cells[unseen], shape)
 
-    # Small trees are grown by Python more than by compiled loops: side by side they only wait.
-    with ThreadPoolExecutor(lesson.n_threads if len(labels) >= _LARGE else 1) as pool:
-        list(pool.map(mark, _folds(classes, len(labels), lesson.seed)))
+    folds = _folds(classes, len(labels), lesson.seed)
+    with steady_heap():
+        # Small trees are grown by Python more than by compiled loops: side by side they only wait.
+        if len(labels) < _LARGE:
+            list(map(mark, folds))
+        else:
+            with ThreadPoolExecutor(lesson.n_threads) as pool:
+                list(pool.map(mark, folds))
     return expected
 
 

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from sasanet.bags import bag_sums
 from sasanet.ladders import make_table
 
 
@@ -35,6 +36,8 @@ class TableTokens(nn.Module):
 
     numbers: Tensor
     offsets: Tensor
+    entry_columns: Tensor
+    entry_above: Tensor
     lines: Tensor
     owners: Tensor
 
@@ -51,6 +54,11 @@ class TableTokens(nn.Module):
         firsts = zip(accumulate(rungs), accumulate(levels), is_number, places, strict=True)
         offsets = [a - ladder if flag else n_numbers * ladder + b - n for a, b, flag, n in firsts]
         self.register_buffer("offsets", torch.tensor(offsets), persistent=False)
+        # A number looks two knots up, the one below and the one above it; a category one level.
+        entries = [(i, above) for i, flag in enumerate(is_number) for above in range(1 + flag)]
+        owner, above = torch.tensor(entries).T.contiguous()
+        self.register_buffer("entry_columns", owner, persistent=False)
+        self.register_buffer("entry_above", above, persistent=False)
         lines = torch.zeros(n_numbers, ladder, 1)
         for row, column in enumerate(self.numbers.tolist()):
             lines[row, : places[column], 0] = _even_spread(places[column])
@@ -77,10 +85,14 @@ class TableTokens(nn.Module):
         scales = self.scales[self.numbers], self.scales[self.owners]
         return make_table(self.steps, self.slopes, self.levels, *scales, self.lines)
 
-    def _places(self, cells: Tensor) -> tuple[Tensor, Tensor]:
-        """Split cells into table row and the fraction of the way to the next: two [B, N]."""
-        place = cells.nan_to_num().floor()
-        return place.long() + self.offsets, cells.nan_to_num() - place
+    def _look_ups(self, cells: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the table rows all cells lie between and how much of each they are: two [B, E]."""
+        place = cells.nan_to_num()
+        low = place.floor()
+        fraction = (place - low)[:, self.entry_columns]
+        rows = (low.long() + self.offsets)[:, self.entry_columns] + self.entry_above
+        # At the last knot the fraction is 0 and any row above will do.
+        return rows.clamp_max_(self.n_rows - 1), (1 - self.entry_above - fraction).abs_()
 
     def forward(self, cells: Tensor) -> Tensor:
         """Return the vector of every cell (absent cells: that of place 0, to be masked)."""
@@ -91,30 +103,21 @@ class TableTokens(nn.Module):
 
         Shape: table [places, D], cells [B, N] → [B, N, D].
         """
-        low, fraction = self._places(cells)
-        found = F.embedding(low, table)
-        if len(self.numbers) == 0:
-            return found
-        # Only numbers have a next knot; at the last knot the fraction is 0 and any row will do.
-        high = F.embedding((low[:, self.numbers] + 1).clamp_max(len(table) - 1), table)
-        step = (high - found[:, self.numbers]) * fraction[:, self.numbers, None]
-        return found.index_add(1, self.numbers, step)
+        rows, weights = self._look_ups(cells)
+        sizes = torch.bincount(self.entry_columns).repeat(len(cells))
+        return bag_sums(table, rows.flatten(), weights.flatten(), sizes).unflatten(0, cells.shape)
 
     def coalition_sums(self, cells: Tensor, coalitions: Tensor) -> Tensor:
         """Return Σ_{i∈S} token_i for every coalition without building the tokens.
 
         Shape: cells [B, N], coalitions [B, M, N] → [B, M, width].
         """
-        table = self.rows()
-        low, fraction = self._places(cells)
-        high = (low[:, self.numbers] + 1).clamp_max(len(table) - 1)
-        index = torch.cat([low, high], 1)[:, None].expand(-1, coalitions.shape[1], -1)
-        weight = coalitions.to(table.dtype)
-        there = weight[..., self.numbers] * fraction[:, None, self.numbers]
-        weight = torch.cat([weight * (1 - fraction)[:, None], there], 2)
-        sums = F.embedding_bag(
-            index.flatten(0, 1), table, mode="sum", per_sample_weights=weight.flatten(0, 1)
-        )
+        rows, weights = self._look_ups(cells)
+        # Only what is in a coalition is looked up: its bag is as long as it is large.
+        kept = coalitions[..., self.entry_columns]
+        row, _, entry = kept.nonzero(as_tuple=True)
+        sizes = kept.sum(2).flatten()
+        sums = bag_sums(self.rows(), rows[row, entry], weights[row, entry], sizes)
         return sums.unflatten(0, coalitions.shape[:2])
 
 

@@ -82,7 +82,8 @@ def _size_line(c: SizeCalibration) -> str:
 
 
 def _columns(known: str, loss: str, gain: str, error: str, noise: str) -> str:
-    return f"  {known:>5}   {loss:<26}{gain:<28}{error:<26}{noise:>8}"
+    # As wide as the longest numbers: a gain may be negative, the others not.
+    return f"  {known:>5}  {loss:<27}{gain:<30}{error:<27}{noise:>7}"
 
 
 def _with_interval(value: float, low: float, high: float) -> str:
