@@ -54,13 +54,13 @@ def test_auto_follows_the_number_of_rows(n_rows, batch_size, epochs, attribution
     assert found.attribution_steps == attribution_steps
 
 
-def check_auto(batch_of, n_rows):
-    """The batch is the largest power of two within rows / 40, inside its bounds."""
+def check_auto(batch_of, n_rows, share=40):
+    """The batch is the largest power of two within a share of the rows, inside its bounds."""
     batch = batch_of(n_rows)
     assert 64 <= batch <= 512
     assert batch & (batch - 1) == 0
-    assert batch <= n_rows / 40 or batch == 64
-    assert 2 * batch > n_rows / 40 or batch == 512
+    assert batch <= n_rows / share or batch == 64
+    assert 2 * batch > n_rows / share or batch == 512
 
 
 SIZES = [1, 2_559, 2_560, 5_119, 5_120, 10_240, 20_479, 20_480, 10**7]
@@ -69,6 +69,8 @@ SIZES = [1, 2_559, 2_560, 5_119, 5_120, 10_240, 20_479, 20_480, 10**7]
 @pytest.mark.parametrize("n_rows", SIZES)
 def test_the_batch_is_a_power_of_two_within_its_bounds(n_rows):
     check_auto(lambda n: recipe(n).batch_size, n_rows)
+    check_auto(lambda n: recipe(n, preset="best", teacher=0.5).batch_size, n_rows)
+    check_auto(lambda n: recipe(n, teacher=0.5).batch_size, n_rows, share=25)
 
 
 def test_another_rule_for_the_batch_is_noticed():
@@ -116,18 +118,42 @@ def test_labels_that_say_little_are_not_learned_by_heart(clarity, epochs):
 @pytest.mark.parametrize(
     ("n_rows", "clarity", "batch_size", "epochs", "dropout"),
     [
-        (1_000, 0.0, 64, 19, 0.3),  # 300 steps of 16 an epoch
-        (1_000, 0.5, 64, 38, 0.15),
+        (1_000, 0.0, 64, 9, 0.3),  # 150 steps of 16 an epoch
+        (1_000, 0.5, 64, 19, 0.15),
         (1_000, 0.99, 64, 100, 0.003),
-        (5_822, 0.1, 128, 8, 0.27),
+        (5_822, 0.1, 128, 4, 0.27),
         (50_000, 0.5, 512, 18, 0.05),
-        (20_000, 0.8, 256, 54, 0.02),
+        (20_000, 0.8, 512, 54, 0.02),
     ],
 )
 def test_clear_labels_allow_more_steps(n_rows, clarity, batch_size, epochs, dropout):
     found = recipe(n_rows, clarity, **AUTO)
     assert (found.batch_size, found.epochs) == (batch_size, epochs)
     assert found.dropout == pytest.approx(dropout)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "settings", "rate"),
+    [
+        (300, {}, 4e-3),
+        (19_999, {}, 4e-3),
+        (20_000, {}, 2e-3),
+        (300, {"preset": "best"}, 2e-3),
+        (300, {"teacher": 0}, 2e-3),
+        (300, {"network": "sequence"}, 2e-3),
+        (300, {"learning_rate": 0.5}, 0.5),
+    ],
+)
+def test_few_rows_are_learned_in_large_steps(n_rows, settings, rate):
+    found = recipe(n_rows, **AUTO | {"learning_rate": "auto"} | settings)
+    assert found.learning_rate == rate
+    assert found.attribution_rate == settings.get("learning_rate", 2e-3)
+
+
+def test_the_best_preset_takes_twice_as_many_steps_on_small_tables():
+    taught = {**AUTO, "clarity": 0.5}
+    assert recipe(1_000, preset="best", **taught).epochs == 38
+    assert recipe(1_000, **taught).epochs == 19
 
 
 def test_the_teacher_is_for_set_networks_unless_asked_for():
@@ -235,7 +261,7 @@ def test_a_parameter_of_another_kind_gets_one_sentence(name, value):
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
-        ("learning_rate", 0, "learning_rate must be a number above 0, however: 0"),
+        ("learning_rate", 0, "learning_rate must be 'auto' or a number above 0, however: 0"),
         ("dropout", 1, "dropout must be 'auto' or a number at least 0 and below 1, however: 1"),
         ("patience", 0, "patience must be 'auto' or a whole number of at least 1, however: 0"),
         (

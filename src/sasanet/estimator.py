@@ -46,7 +46,7 @@ class SelfExplainingModel(TabularModel):
         network: str | Architecture = "set",
         *,
         preset: str = "default",
-        learning_rate: float = 2e-3,
+        learning_rate: float | str = "auto",
         weight_decay: float = 1e-2,
         dropout: float | str = "auto",
         batch_size: int | str = "auto",

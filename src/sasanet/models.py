@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sasanet.estimator import SelfExplainingModel
-from sasanet.recipe import PATIENCE_TEXT, RATE_TEXT, RUNNING_TEXT
+from sasanet.recipe import DECAY_TEXT, PATIENCE_TEXT, PEAK_TEXT, RUNNING_TEXT
 from sasanet.tasks import TabularClassifier, TabularRegressor
 
 _PARAMETERS = f"""
@@ -16,7 +16,10 @@ _PARAMETERS = f"""
     preset : {{"default", "best"}}, default="default"
         ``"best"`` trains several members of the set network, whose mean predicts: more accurate,
         and as many times slower to fit and to explain. An Architecture of your own is taken as is.
-    {RATE_TEXT}
+    learning_rate : float or "auto", default="auto"
+        {PEAK_TEXT} "auto" is
+        4e-3 below 20,000 rows, else (and for "best", and without a teacher) 2e-3.
+    {DECAY_TEXT}
     dropout : float or "auto", default="auto"
         Dropout inside the marginal module; "auto" is 0.3 below 10,000 rows, else 0.1, and less the
         clearer the labels are to the teacher.

@@ -7,21 +7,24 @@ them (:mod:`sasanet.teacher`; 0 without one): clean labels allow more steps and 
 ========================  ===================  ===================================================
                           below 10,000 rows    from 10,000 rows
 ========================  ===================  ===================================================
-batch_size                rows / 40 rounded down to a power of two, between 64 and 512
-max_epochs                300 / (1 − c) steps  600,000 · (1 + c) / rows
-                          (8 to 100 epochs)    (8 to 100 epochs, "best": 12 to 100); with a
+learning_rate             4e-3                 4e-3 below 20,000 rows, else 2e-3
+batch_size                rows / 25 rounded down to a power of two, between 64 and 512
+max_epochs                150 / (1 − c) steps  600,000 · (1 + c) / rows
+                          (4 to 100 epochs)    (8 to 100 epochs, "best": 12 to 100); with a
                                                teacher at most 90 · c, or 4 if that is less
 validation_fraction       0                    0
 patience                  all epochs: the learning rate must reach zero
 dropout                   0.3 · (1 − c)        0.1 · (1 − c)
 teacher                   half of every label; 0 for the paper's sequence modules
 members                   1; for "best" 2, from 100,000 rows 4, of two layers of 256 units
-attribution_steps         batches of 128; 20 per row in total, between 60,000 and 250,000 rows
+attribution_steps         batches of 128 (rate 2e-3); 20 per row in total, 60,000 to 250,000 rows
                           (only for Shapley modules that learn: the default has nothing to learn)
 ========================  ===================  ===================================================
 
-Without a teacher, or with a ``patience`` of the user's own, some rows choose the best epoch: a
-tenth of them, below 10,000 rows a fifth (there 40 epochs are the most without a teacher).
+"best" takes more and smaller steps: rate 2e-3, batches of rows / 40, below 10,000 rows
+300 / (1 − c) steps (8 to 100 epochs). So does whoever learns without a teacher, there for 40 epochs
+at most. Without one, or with a ``patience`` of the user's own, some rows choose the best epoch: a
+tenth of them, below 10,000 rows a fifth.
 """
 
 from __future__ import annotations
@@ -42,12 +45,13 @@ _BEST_LAYERS = (256, 256)
 _THOROUGH_EPOCHS = 12  # at least, for "best" and large tables
 _TEACHER = 0.5
 _SMALL = 10_000  # rows below which a network of this size needs more holding back
+_FEW = 20_000  # rows below which large steps are as good as twice as many small ones
+_RATE, _LARGE_RATE = 2e-3, 4e-3
 _ATTRIBUTION_BATCH = 128  # many small steps: what limits distillation is the noise of its targets
 
 # What the docstrings of all estimators say of the parameters read here, indented as they stand.
-RATE_TEXT = """learning_rate : float, default=2e-3
-        Peak learning rate: a short warm-up, then half a cosine down to zero.
-    weight_decay : float, default=1e-2
+PEAK_TEXT = "Peak learning rate: a short warm-up, then half a cosine down to zero."
+DECAY_TEXT = """weight_decay : float, default=1e-2
         Decay of the feed-forward matrices."""
 PATIENCE_TEXT = """patience : int or "auto", default="auto"
         Epochs without a better validation loss before training stops; "auto" never stops early, so
@@ -90,6 +94,7 @@ class Recipe(Schedule):
     architecture: Architecture
     dropout: float
     attribution_steps: int
+    attribution_rate: float  # a learning rate too: distillation has no use for large steps
     teacher: float
 
 
@@ -109,6 +114,7 @@ def resolve(parameters: dict[str, Any], n_rows: int, clarity: float = 0.0) -> Re
         attribution_steps=read_count(
             parameters, "attribution_steps", math.ceil(draws / _ATTRIBUTION_BATCH), least=0
         ),
+        attribution_rate=read_real(parameters, "learning_rate", above=0, auto=_RATE),
         teacher=teacher,
     )
 
@@ -123,22 +129,24 @@ def schedule(
     """Check what every estimator has of parameters and replace every "auto".
 
     ``taught``: the teacher's clarity says how long to train, so all rows are learned from and the
-    last epoch is kept. ``thorough``: the rows of a large table are seen at least 12 times.
+    last epoch is kept. ``thorough``: more and smaller steps; the rows of a large table are seen at
+    least 12 times.
     """
-    small = n_rows < _SMALL
-    fitting = 2 ** math.floor(math.log2(max(1.0, n_rows / 40)))
+    small, brisk = n_rows < _SMALL, taught and not thorough
+    fitting = 2 ** math.floor(math.log2(max(1.0, n_rows / (25 if brisk else 40))))
     batch = read_count(parameters, "batch_size", min(max(64, fitting), 512))
     if small and taught:
-        wanted = 300 / (1 - clarity) / math.ceil(n_rows / batch)
+        wanted = (150 if brisk else 300) / (1 - clarity) / math.ceil(n_rows / batch)
     else:
         wanted = 40 if small else 600_000 * (1 + clarity) / n_rows
-    fewest = _THOROUGH_EPOCHS if thorough and not small else 8
+    fewest = _THOROUGH_EPOCHS if thorough and not small else 4 if brisk and small else 8
+    rate = _LARGE_RATE if brisk and n_rows < _FEW else _RATE
     most = 100 if small or not taught else min(max(4, round(90 * clarity)), 100)
     epochs = read_count(parameters, "max_epochs", min(max(fewest, round(wanted)), most))
     unjudged = taught and parameters["patience"] == "auto"
     held_out = 0.0 if unjudged else 0.2 if small else 0.1
     return Schedule(
-        learning_rate=read_real(parameters, "learning_rate", above=0),
+        learning_rate=read_real(parameters, "learning_rate", above=0, auto=rate),
         weight_decay=read_real(parameters, "weight_decay"),
         batch_size=batch,
         epochs=epochs,
@@ -179,7 +187,7 @@ def make_phases(recipe: Recipe, n_rows: int) -> tuple[Phase, ...]:
                 parts,
                 recipe.attribution_steps,
                 _ATTRIBUTION_BATCH,
-                recipe.learning_rate,
+                recipe.attribution_rate,
             )
         )
     return tuple(phases)

@@ -82,8 +82,7 @@ def _size_line(c: SizeCalibration) -> str:
 
 
 def _columns(known: str, loss: str, gain: str, error: str, noise: str) -> str:
-    # As wide as the longest numbers: a gain may be negative, the others not.
-    return f"  {known:>5}  {loss:<27}{gain:<30}{error:<27}{noise:>7}"
+    return f" {known:>5}  {loss:<27}{gain:<27}{error:<30}{noise:>8}"  # errors may be tiny
 
 
 def _with_interval(value: float, low: float, high: float) -> str:

@@ -19,8 +19,9 @@ from sasanet.errors import InvalidInputError
 from sasanet.explanation import Explanation
 from sasanet.fitting import Floats, Material, TabularModel, put_rows
 from sasanet.recipe import (
+    DECAY_TEXT,
     PATIENCE_TEXT,
-    RATE_TEXT,
+    PEAK_TEXT,
     RUNNING_TEXT,
     Schedule,
     read_real,
@@ -28,7 +29,9 @@ from sasanet.recipe import (
 )
 from sasanet.training import Phase, Step, TrainingConfig
 
-PARAMETERS = f"""{RATE_TEXT}
+PARAMETERS = f"""learning_rate : float, default=2e-3
+        {PEAK_TEXT}
+    {DECAY_TEXT}
     batch_size, max_epochs : int or "auto", default="auto"
         Chosen by the number of rows; the rule is in :mod:`sasanet.recipe`.
     {PATIENCE_TEXT}
