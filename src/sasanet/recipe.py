@@ -8,7 +8,8 @@ them (:mod:`sasanet.teacher`; 0 without one): clean labels allow more steps and 
                           below 10,000 rows    from 10,000 rows
 ========================  ===================  ===================================================
 learning_rate             4e-3                 4e-3 below 20,000 rows, else 2e-3
-batch_size                rows / 25 rounded down to a power of two, between 64 and 512
+batch_size                rows / 25 (from 20,000 rows on rows / 40) rounded down to a power of two,
+                          between 64 and 512
 max_epochs                150 / (1 − c) steps  600,000 · (1 + c) / rows
                           (4 to 100 epochs)    (8 to 100 epochs, "best": 12 to 100); with a
                                                teacher at most 90 · c, or 4 if that is less
@@ -132,7 +133,7 @@ def schedule(
     last epoch is kept. ``thorough``: more and smaller steps; the rows of a large table are seen at
     least 12 times.
     """
-    small, brisk = n_rows < _SMALL, taught and not thorough
+    small, brisk = n_rows < _SMALL, n_rows < _FEW and taught and not thorough
     fitting = 2 ** math.floor(math.log2(max(1.0, n_rows / (25 if brisk else 40))))
     batch = read_count(parameters, "batch_size", min(max(64, fitting), 512))
     if small and taught:
@@ -140,7 +141,7 @@ def schedule(
     else:
         wanted = 40 if small else 600_000 * (1 + clarity) / n_rows
     fewest = _THOROUGH_EPOCHS if thorough and not small else 4 if brisk and small else 8
-    rate = _LARGE_RATE if brisk and n_rows < _FEW else _RATE
+    rate = _LARGE_RATE if brisk else _RATE
     most = 100 if small or not taught else min(max(4, round(90 * clarity)), 100)
     epochs = read_count(parameters, "max_epochs", min(max(fewest, round(wanted)), most))
     unjudged = taught and parameters["patience"] == "auto"
