@@ -16,14 +16,17 @@ from bench.runner import RESULTS, Job
 
 from paper import data
 from paper.settings import FOLDER, is_quick, read_settings
-from paper.systems import make_systems
+from paper.systems import PAPERS_OWN, make_systems
 
 
 def predict(name: str, system: str) -> dict[str, Any]:
     """Tune one system on a data set and score it on every split."""
     settings = read_settings("prediction")
     one = make_systems(name, settings)[system]
-    splits = data.splits(name, settings["splits"][name], settings["rows"])
+    count = settings["splits"][name]
+    if system in PAPERS_OWN:
+        count = min(count, settings["paper_splits"])
+    splits = data.splits(name, count, settings["rows"])
     file = FOLDER / "partial" / f"{name}-{system}-{_digest(settings, one.search)}.json"
     found = measure(one, splits, data.is_regression(name), file)
     return {"data": name, "system": system} | found
