@@ -32,6 +32,14 @@ def test_the_gradient_is_that_of_the_sums(sizes):
     assert torch.autograd.gradcheck(bags.bag_sums, look_ups(sizes=sizes))
 
 
+def test_no_bags_have_no_sums():
+    table, places, weights, _ = look_ups(sizes=(0,))
+    none = bags.bag_sums(table, places, weights, torch.zeros(0, dtype=torch.long))
+    assert none.shape == (0, 5)
+    none.sum().backward()
+    assert not table.grad.any()
+
+
 def test_a_gradient_that_mixes_up_the_bags_would_be_seen(monkeypatch):
     monkeypatch.setattr(bags, "_sorting", lambda places, _: torch.arange(len(places)))
     with pytest.raises(RuntimeError, match="Jacobian mismatch"):

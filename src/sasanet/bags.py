@@ -41,7 +41,7 @@ class _BagSums(torch.autograd.Function):
 
 
 def _weighted_sums(table: Tensor, places: Tensor, weights: Tensor, sizes: Tensor) -> Tensor:
-    starts = F.pad(sizes.cumsum(0)[:-1], (1, 0))
+    starts = sizes.cumsum(0) - sizes
     return F.embedding_bag(places, table, starts, mode="sum", per_sample_weights=weights)
 
 
