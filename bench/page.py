@@ -32,9 +32,7 @@ def _head() -> str:
         "bench-stream` from `bench/results/stream/*.json`; two CPU cores, no GPU. "
         "Spreads are standard deviations over seeds; ratios compare fits of one run. How good the "
         "predictions are is in [accuracy.md](accuracy.md), how true the attributions are in "
-        "[faithful.md](faithful.md).\n\n"
-        "**Measured while tables of 10,000 rows and more held a tenth of them out** to "
-        "choose the best epoch; now all are learned from.\n"
+        "[faithful.md](faithful.md).\n"
     )
 
 
