@@ -58,14 +58,16 @@ def paired_difference(one: Run, other: Run, key: str) -> tuple[float, float]:
     """Return how much higher one system's measure is, on the splits both have, and half its 95 %.
 
     On an official split the splits are seeds and share their test rows; there the interval adds
-    what the seeds change to what other test rows would, which resampling them tells.
+    what the seeds change to what other test rows would, which resampling them for some of the seeds
+    tells.
     """
     pairs = list(zip(one["splits"], other["splits"], strict=False))
     gaps = np.array([a[key] - b[key] for a, b in pairs])
     centre, half = paired_interval(gaps, one["test_share"])
-    if len(gaps) < 2 or not all(key in run.get("resampled", {}) for pair in pairs for run in pair):
+    redrawn = [(a.get("resampled", {}), b.get("resampled", {})) for a, b in pairs]
+    drawn = [np.subtract(a[key], b[key]) for a, b in redrawn if key in a and key in b]
+    if len(gaps) < 2 or not drawn:
         return centre, half
-    drawn = [np.subtract(a["resampled"][key], b["resampled"][key]) for a, b in pairs]
     seeds = paired_interval(gaps, test_share=0)[1]
     return centre, float(np.hypot(seeds, stats.norm.ppf(0.975) * np.mean(drawn, 0).std(ddof=1)))
 

@@ -47,6 +47,15 @@ def test_test_rows_widen_the_interval_of_seeds():
     assert same == pytest.approx(seeds)  # what both feel alike leaves no doubt
 
 
+def test_seeds_without_resampled_rows_do_not_hide_what_test_rows_change():
+    draws = np.random.RandomState(0).normal(0, 0.01, RESAMPLES)
+    ours = run([0.80, 0.82, 0.81], [list(0.8 + draws)])  # the first seed's only
+    theirs = run([0.79, 0.80, 0.80], [[0.8] * RESAMPLES] * 3)
+    _, half = paired_difference(ours, theirs, "auc")
+    seeds = paired_interval(np.array([0.01, 0.02, 0.01]), 0)[1]
+    assert half == pytest.approx(np.hypot(seeds, 1.96 * draws.std(ddof=1)), rel=1e-4)
+
+
 def test_resampled_measures_spread_around_the_measure(labelled):
     X, y = labelled
     model = LogisticRegression().fit(X, y)
