@@ -22,7 +22,7 @@ Where we differ from the paper, and why:
 - **SASANet (paper)** and its ablations run an attention and a deep network over every prefix of an
   order: in as many seconds they see far fewer rows than the other networks. The paper does not say
   how long it trained. On Insurance ours is better than the printed one, which is worse than the
-  constant: an error of its training, not of the architecture.
+  constant: the architecture can do better.
 """
 
 RANKINGS = """
