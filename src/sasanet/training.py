@@ -275,7 +275,8 @@ def clip_gradients(learned: list[nn.Parameter], longest: float) -> None:
     torch's own does the same, and touches every gradient even where there is nothing to shorten.
     """
     gradients = [p.grad for p in learned if p.grad is not None]
-    length = math.hypot(*(torch.linalg.vector_norm(g).item() for g in gradients))
+    lengths = torch.stack([torch.linalg.vector_norm(gradient) for gradient in gradients])
+    length = torch.linalg.vector_norm(lengths).item()  # one wait for the device, not one for each
     if length > longest:
         for gradient in gradients:
             gradient.mul_(longest / length)
