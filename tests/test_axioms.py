@@ -23,10 +23,11 @@ def fitted(request):
     return fit, table.X[:60]
 
 
-def steps_of(model):
-    """Return what the vectors of number columns are made of, to be changed in place."""
+def parts_of_numbers(model):
+    """Return what the vectors of number columns are made of, column by column, as views."""
     tokens = model.network_.marginal.tokens
-    return tokens.slopes, tokens.steps, tokens.scales
+    ladders = tokens.steps.unflatten(0, tokens.grid_shape)  # here all have the same length
+    return tokens.slopes, ladders, tokens.scales
 
 
 # --- efficiency: the attributions share out exactly what the prediction is above the base ---------
@@ -50,7 +51,7 @@ def test_nullity(fitted):
     model = fit()
     assert np.abs(model.explain(X).values[:, 2]).mean() > 1e-3  # the twin: it does matter
     with torch.no_grad():
-        for parameter in steps_of(model):
+        for parameter in parts_of_numbers(model):
             parameter[2] = 0.0
     others = np.ones(X.shape[1], dtype=bool)
     others[2] = False
@@ -67,7 +68,7 @@ def test_symmetry(fitted):
     values = model.explain(X).values
     assert np.abs(values[:, 0] - values[:, 1]).mean() > 1e-3  # the twin: they differ
     with torch.no_grad():
-        for parameter in steps_of(model):
+        for parameter in parts_of_numbers(model):
             parameter[1] = parameter[0]
     _, cells = model._encode(X)
     cells[:, 1] = cells[:, 0]  # the same place on both rulers

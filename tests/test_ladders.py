@@ -1,49 +1,105 @@
 """The table of knots: sums by blocks are running sums, and its gradient is that of its formula."""
 
+from dataclasses import replace
+
 import pytest
 import torch
+from torch.nn import functional as F
 
 from sasanet import ladders
 
+LENGTHS = {
+    "none": [],
+    "one place": [1],
+    "short": [2, 1, 3],
+    "one block": [16],
+    "uneven": [129, 1, 17, 16, 48],
+}
 
-@pytest.mark.parametrize("n_places", [1, 2, 15, 16, 17, 48, 129])
-@pytest.mark.parametrize("n_columns", [0, 1, 3])
-def test_sums_by_blocks_are_running_sums(n_columns, n_places):
-    steps = torch.randn(n_columns, n_places, 5, dtype=torch.double)
-    torch.testing.assert_close(ladders.running_sums(steps), steps.cumsum(1))
-    behind = steps.flip(1).cumsum(1).flip(1)
-    torch.testing.assert_close(ladders.running_sums(steps, backwards=True), behind)
+
+@pytest.fixture(params=LENGTHS)
+def lengths(request):
+    return LENGTHS[request.param]
+
+
+def make_steps(lengths, width=5):
+    """Return random steps in blocks, and the same ladder by ladder."""
+    blocks = ladders.cut_ladders(lengths)
+    block = blocks.lines.shape[1]
+    alone = [torch.randn(n, width, dtype=torch.double) for n in lengths]
+    padded = [F.pad(steps, (0, 0, 0, -len(steps) % block)) for steps in alone]
+    empty = torch.zeros(0, width, dtype=torch.double)
+    return torch.cat([empty, *padded]).unflatten(0, (-1, block)), alone, blocks
+
+
+def ladder_by_ladder(sums, blocks, lengths):
+    """Return the places of each column, without those that only fill its last block."""
+    return [sums[blocks.columns == column].flatten(0, 1)[:n] for column, n in enumerate(lengths)]
+
+
+def check_sums(lengths):
+    steps, alone, blocks = make_steps(lengths)
+    forwards = ladders.running_sums(steps, blocks)
+    backwards = ladders.running_sums(steps, blocks, backwards=True)
+    for found, own in zip(ladder_by_ladder(forwards, blocks, lengths), alone, strict=True):
+        torch.testing.assert_close(found, own.cumsum(0))
+    for found, own in zip(ladder_by_ladder(backwards, blocks, lengths), alone, strict=True):
+        torch.testing.assert_close(found, own.flip(0).cumsum(0).flip(0))
+
+
+def test_sums_by_blocks_are_running_sums_of_each_ladder(lengths):
+    check_sums(lengths)
+
+
+def test_sums_that_run_on_into_the_next_ladder_would_be_seen(monkeypatch):
+    def run_on(totals, _, backwards):
+        return totals.flip(0).cumsum(0).flip(0) if backwards else totals.cumsum(0)
+
+    monkeypatch.setattr(ladders, "_along_ladders", run_on)
+    with pytest.raises(AssertionError):
+        check_sums(LENGTHS["uneven"])
+
+
+def test_a_short_ladder_is_not_padded_to_the_longest():
+    assert ladders.cut_ladders([128, 3, 17]).lines.shape == (8 + 1 + 2, 16, 1)
 
 
 def test_sums_leave_the_steps_as_they_are():
-    steps = torch.randn(2, 32, 3)
+    steps, _, blocks = make_steps([32, 7])
     before = steps.clone()
-    ladders.running_sums(steps)
+    ladders.running_sums(steps, blocks)
     assert torch.equal(steps, before)
 
 
-def parts(n_places=18, n_columns=2, n_levels=3, width=4):
-    sizes = [(n_columns, n_places, width), (n_columns, 1, width), (n_levels, width)]
-    sizes += [(n_columns,), (n_levels,)]
+def parts(lengths=(18, 3), n_levels=3, width=4):
+    blocks = ladders.cut_ladders(lengths)
+    blocks = replace(blocks, lines=torch.randn(blocks.lines.shape, dtype=torch.double))
+    sizes = [(*blocks.lines.shape[:2], width), (len(lengths), 1, width), (n_levels, width)]
+    sizes += [(len(lengths),), (n_levels,)]
     learned = [torch.randn(size, dtype=torch.double, requires_grad=True) for size in sizes]
-    return *learned, torch.randn(n_columns, n_places, 1, dtype=torch.double)
+    return *learned, blocks
 
 
-@pytest.mark.parametrize("sizes", [{}, {"n_columns": 0, "n_places": 0}, {"n_levels": 0}])
-def test_the_table_is_its_formula(sizes):
-    steps, slopes, levels, number_scales, level_scales, lines = given = parts(**sizes)
-    numbers = number_scales[:, None, None] * (lines * slopes + steps.cumsum(1))
-    expected = torch.cat([numbers.flatten(0, 1), level_scales[:, None] * levels])
-    torch.testing.assert_close(ladders.make_table(*given), expected)
+@pytest.mark.parametrize("n_levels", [0, 3])
+def test_the_table_is_its_formula(lengths, n_levels):
+    steps, slopes, levels, number_scales, level_scales, blocks = parts(lengths, n_levels)
+    expected = [levels.new_zeros(0, 4)]
+    for column, slope in enumerate(slopes):
+        own = blocks.columns == column
+        sums = steps[own].flatten(0, 1).cumsum(0)
+        expected.append(number_scales[column] * (blocks.lines[own].flatten(0, 1) * slope + sums))
+    expected.append(level_scales[:, None] * levels)
+    found = ladders.make_table(steps, slopes, levels, number_scales, level_scales, blocks)
+    torch.testing.assert_close(found, torch.cat(expected))
 
 
-@pytest.mark.parametrize("sizes", [{}, {"n_places": 3}, {"n_levels": 0}])
+@pytest.mark.parametrize("sizes", [{}, {"lengths": (3,)}, {"n_levels": 0}, {"lengths": ()}])
 def test_the_gradient_is_that_of_the_formula(sizes):
     assert torch.autograd.gradcheck(ladders.make_table, parts(**sizes))
 
 
 def test_a_gradient_summed_the_wrong_way_would_be_seen(monkeypatch):
     right = ladders.running_sums
-    monkeypatch.setattr(ladders, "running_sums", lambda steps, **_: right(steps))
+    monkeypatch.setattr(ladders, "running_sums", lambda steps, blocks, **_: right(steps, blocks))
     with pytest.raises(RuntimeError, match="Jacobian mismatch"):
         torch.autograd.gradcheck(ladders.make_table, parts())

@@ -18,6 +18,7 @@ from sasanet import Architecture, SASANetClassifier, SASANetRegressor, load
 from sasanet.audit import Audit
 from sasanet.datasets import load_penguins
 from sasanet.errors import InvalidInputError, SavedFileError
+from sasanet.persistence import FORMAT
 from sasanet.sealing import sealed
 
 QUICK = {"max_epochs": 1, "attribution_steps": 3, "random_state": 0}
@@ -161,15 +162,25 @@ def test_even_a_resealed_description_is_checked(folder, change, sentence):
         load(folder)
 
 
-@pytest.mark.parametrize("number", [1, 2])
+def as_long_as_the_longest(tokens):
+    """Return the steps of every number as they were before format 4: [n, most places, D]."""
+    n_numbers, n_longest = tokens.grid_shape
+    ladders = torch.zeros(n_numbers * n_longest, *tokens.steps.shape[1:])
+    ladders[tokens.block_grid] = tokens.steps.detach()
+    return ladders.unflatten(0, tokens.grid_shape).flatten(1, 2)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
 def test_a_model_of_an_older_format_still_loads(model, folder, number):
-    """The first had no dimension for members in its bias, neither had scales of columns."""
+    """The first had no members in its bias, the second no scales, all had ladders of one length."""
     X, _ = load_penguins()
-    unscaled = copy.deepcopy(model)
-    with torch.no_grad():
-        unscaled.network_.marginal.tokens.scales.fill_(1.0)
+    older = copy.deepcopy(model)
     weights = load_file(weights_file(folder))
-    del weights["marginal.tokens.scales"]
+    weights["marginal.tokens.steps"] = as_long_as_the_longest(older.network_.marginal.tokens)
+    if number <= 2:
+        with torch.no_grad():
+            older.network_.marginal.tokens.scales.fill_(1.0)
+        del weights["marginal.tokens.scales"]
     if number == 1:
         weights["marginal.bias"] = weights["marginal.bias"][0]
     content = write_tensors(weights)
@@ -178,13 +189,16 @@ def test_a_model_of_an_older_format_still_loads(model, folder, number):
     def age(description):
         digest = hashlib.sha256(content).hexdigest()
         description.update(format=number, weights={"file": "old.safetensors", "sha256": digest})
-        del description["parameters"]["teacher"]
+        if number <= 2:
+            del description["parameters"]["teacher"]
         if number == 1:
             del description["parameters"]["preset"], description["architecture"]["members"]
 
     reseal(folder, age)
-    np.testing.assert_array_equal(load(folder).predict_proba(X), unscaled.predict_proba(X))
-    reseal(folder, lambda d: d.update(format=3))  # the twin: read as it is now, it does not fit
+    np.testing.assert_array_equal(load(folder).predict_proba(X), older.predict_proba(X))
+    reseal(
+        folder, lambda d: d.update(format=FORMAT)
+    )  # the twin: read as it is now, it does not fit
     with pytest.raises(SavedFileError, match=r"do not fit|does not describe"):
         load(folder)
 

@@ -74,10 +74,11 @@ def slow_table(tokens, columns, cells):
                 found[row, column] = tokens.scales[column] * tokens.levels[level + int(cell)]
                 level += places
                 continue
+            steps = tokens.steps[tokens.block_columns == number].flatten(0, 1)
             knots = [
                 (math.sqrt(3) * (2 * k / (places - 1) - 1) if places > 1 else 1.0)
                 * tokens.slopes[number, 0]
-                + tokens.steps[number, : k + 1].sum(0)
+                + steps[: k + 1].sum(0)
                 for k in range(places)
             ]
             low = min(int(cell), places - 1)

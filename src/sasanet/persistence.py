@@ -36,10 +36,12 @@ from sasanet.models import SASANetClassifier, SASANetRegressor
 from sasanet.network import SASANet
 from sasanet.sealing import pack_weights, seal, sealed
 from sasanet.targets import Target
+from sasanet.tokens import TableTokens
 
-# 1: the bias of the set module had no dimension for members; 2: columns had no learned scale.
-FORMAT = 3
-_READABLE = (1, 2, FORMAT)
+# 1: the bias of the set module had no dimension for members; 2: columns had no learned scale;
+# 3: the ladders of all numbers had one length.
+FORMAT = 4
+_READABLE = (1, 2, 3, FORMAT)
 _DESCRIPTION, _AUDIT = "model.json", "audit.json"
 _CLASSES: dict[str, type[SelfExplainingModel]] = {
     "SASANetClassifier": SASANetClassifier,
@@ -225,9 +227,14 @@ def _rebuild(saved: dict[str, Any], weights: dict[str, Any]) -> SelfExplainingMo
 
 
 def _read_older(weights: dict[str, Any], number: int, network: SASANet) -> None:
-    """Add to the weights of an older format what it did not have yet."""
+    """Bring the weights of an older format into the form of this one."""
     if number == 1 and network.architecture.marginal == "set":
         weights["marginal.bias"] = weights["marginal.bias"][None]
     if number <= 2:
         scales = {k: v for k, v in network.state_dict().items() if k.endswith("tokens.scales")}
         weights.update({name: scale for name, scale in scales.items() if name not in weights})
+    if number <= 3:
+        for name in [name for name in weights if name.endswith("tokens.steps")]:
+            tokens = network.get_submodule(name.removesuffix(".steps"))
+            if isinstance(tokens, TableTokens):
+                weights[name] = tokens.cut_steps(weights[name])

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sasanet.bags import bag_sums
-from sasanet.ladders import make_table
+from sasanet.ladders import Blocks, cut_ladders, make_table
 
 
 class TableTokens(nn.Module):
@@ -39,41 +39,45 @@ class TableTokens(nn.Module):
     entry_columns: Tensor
     entry_above: Tensor
     lines: Tensor
+    block_columns: Tensor
+    block_grid: Tensor
     owners: Tensor
 
     def __init__(
         self, places: Sequence[int], is_number: Sequence[bool], width: int, scale: float
     ) -> None:
         super().__init__()
-        ladder = max([n for n, flag in zip(places, is_number, strict=True) if flag] or [0])
-        self.register_buffer("numbers", torch.tensor(is_number).nonzero()[:, 0], persistent=False)
-        n_numbers = len(self.numbers)
-        # Numbers first, each on a ladder of equal length; behind them the levels of all categories.
-        rungs = [ladder if flag else 0 for flag in is_number]
-        levels = [0 if flag else n for n, flag in zip(places, is_number, strict=True)]
-        firsts = zip(accumulate(rungs), accumulate(levels), is_number, places, strict=True)
-        offsets = [a - ladder if flag else n_numbers * ladder + b - n for a, b, flag, n in firsts]
-        self.register_buffer("offsets", torch.tensor(offsets), persistent=False)
+        lengths = [n for n, flag in zip(places, is_number, strict=True) if flag]
+        levels = [n for n, flag in zip(places, is_number, strict=True) if not flag]
+        blocks = cut_ladders(lengths)
+        self.register_buffer("block_columns", blocks.columns, persistent=False)
+        self.register_buffer("block_grid", blocks.grid, persistent=False)
+        self.register_buffer("lines", blocks.lines, persistent=False)
+        self.grid_shape = blocks.n_columns, blocks.n_longest
+        self._lay_rows(is_number, levels)
+        self.slopes = nn.Parameter(scale * torch.randn(len(lengths), 1, width))
+        self.steps = nn.Parameter(torch.zeros(*blocks.lines.shape[:2], width))
+        self.levels = nn.Parameter(scale * torch.randn(sum(levels), width))
+        self.scales = nn.Parameter(torch.ones(len(places)))
+        with torch.no_grad():  # a level never seen starts as, and stays, no information
+            self.levels[torch.tensor(_starts(levels), dtype=torch.long)] = 0.0
+
+    def _lay_rows(self, is_number: Sequence[bool], levels: Sequence[int]) -> None:
+        """Note where each column's rows begin: all ladders first, then the levels."""
+        number = torch.tensor(is_number)
+        self.register_buffer("numbers", number.nonzero()[:, 0], persistent=False)
+        owners = (~number).nonzero()[:, 0].repeat_interleave(torch.tensor(levels).long())
+        self.register_buffer("owners", owners, persistent=False)
+        offsets = torch.empty(len(number), dtype=torch.long)
+        firsts = (self.block_grid % self.grid_shape[1] == 0).nonzero()[:, 0]
+        offsets[number] = firsts * self.lines.shape[1]
+        offsets[~number] = torch.tensor(_starts(levels)).long() + self.lines.numel()
+        self.register_buffer("offsets", offsets, persistent=False)
         # A number looks two knots up, the one below and the one above it; a category one level.
         entries = [(i, above) for i, flag in enumerate(is_number) for above in range(1 + flag)]
         owner, above = torch.tensor(entries).T.contiguous()
         self.register_buffer("entry_columns", owner, persistent=False)
         self.register_buffer("entry_above", above, persistent=False)
-        lines = torch.zeros(n_numbers, ladder, 1)
-        for row, column in enumerate(self.numbers.tolist()):
-            lines[row, : places[column], 0] = _even_spread(places[column])
-        self.register_buffer("lines", lines, persistent=False)
-        self.slopes = nn.Parameter(scale * torch.randn(n_numbers, 1, width))
-        self.steps = nn.Parameter(torch.zeros(n_numbers, ladder, width))
-        self.levels = nn.Parameter(scale * torch.randn(sum(levels), width))
-        self.scales = nn.Parameter(torch.ones(len(places)))
-        owners = [column for column, count in enumerate(levels) for _ in range(count)]
-        self.register_buffer("owners", torch.tensor(owners, dtype=torch.long), persistent=False)
-        reserved = [
-            o - n_numbers * ladder for o, flag in zip(offsets, is_number, strict=True) if not flag
-        ]
-        with torch.no_grad():  # a level never seen starts as, and stays, no information
-            self.levels[torch.tensor(reserved, dtype=torch.long)] = 0.0
 
     @property
     def n_rows(self) -> int:
@@ -83,7 +87,18 @@ class TableTokens(nn.Module):
     def rows(self) -> Tensor:
         """Return the whole table, [number places + category places, width]."""
         scales = self.scales[self.numbers], self.scales[self.owners]
-        return make_table(self.steps, self.slopes, self.levels, *scales, self.lines)
+        blocks = Blocks(self.block_columns, self.block_grid, self.lines, *self.grid_shape)
+        return make_table(self.steps, self.slopes, self.levels, *scales, blocks)
+
+    def cut_steps(self, steps: Tensor) -> Tensor:
+        """Return, in blocks, the steps of ladders that are all as long as the longest: [n, k, D].
+
+        So they were kept before ladders had lengths of their own.
+        """
+        n_numbers, n_longest = self.grid_shape
+        block, width = self.steps.shape[1:]
+        padded = F.pad(steps, (0, 0, 0, n_longest * block - steps.shape[1]))
+        return padded.reshape(n_numbers * n_longest, block, width)[self.block_grid]
 
     def _look_ups(self, cells: Tensor) -> tuple[Tensor, Tensor]:
         """Return the table rows all cells lie between and how much of each they are: two [B, E]."""
@@ -121,9 +136,9 @@ class TableTokens(nn.Module):
         return sums.unflatten(0, coalitions.shape[:2])
 
 
-def _even_spread(count: int) -> Tensor:
-    """Return equally spaced heights of unit variance: the place of a quantile is uniform."""
-    return torch.linspace(-1, 1, count) * math.sqrt(3) if count > 1 else torch.ones(1)
+def _starts(sizes: Sequence[int]) -> list[int]:
+    """Return where each of several parts of these sizes begins."""
+    return [end - size for end, size in zip(accumulate(sizes), sizes, strict=True)]
 
 
 class MLPTokens(nn.Module):
