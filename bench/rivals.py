@@ -33,6 +33,7 @@ from sasanet import SASANetClassifier, SASANetRegressor
 Settings = dict[str, Any]
 SMALL = 10_000  # training rows below which a fifth is held out, else a tenth
 _EBM_BAGS, _EBM_TRIAL_BAGS = 14, 2  # 14 is its makers' choice
+_EBM_MANY, _EBM_FEWER_BAGS = 5_000, 8  # rows from which bags take minutes; 8 was their choice once
 _MLP_EPOCHS, _MLP_TRIAL_EPOCHS = 200, 20
 _TABM_SECONDS, _TABM_TRIAL_SECONDS = 300.0, 60.0
 
@@ -152,8 +153,13 @@ def _ebm(task: Task, settings: Settings) -> Any:
     from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
 
     kind = ExplainableBoostingRegressor if task.regression else ExplainableBoostingClassifier
-    bags, threads = _EBM_TRIAL_BAGS if task.trial else _EBM_BAGS, torch.get_num_threads()
-    model = kind(**{"outer_bags": bags} | settings, n_jobs=threads, random_state=task.seed)
+    bags = _EBM_BAGS if len(task.X) < _EBM_MANY else _EBM_FEWER_BAGS
+    model = kind(
+        outer_bags=_EBM_TRIAL_BAGS if task.trial else bags,
+        n_jobs=torch.get_num_threads(),
+        random_state=task.seed,
+        **settings,
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # missing cells are announced for every fold
         return model.fit(task.X, task.y)

@@ -2,7 +2,7 @@
 
 Each network has the same time for a fit and for trying a setting, and each system the same number
 of settings to try; the settings are below, the chosen ones in the results. SASANet's default runs
-as it is: ``make bench-accuracy`` measures it on three of the four data sets.
+as it is.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from sasanet import ARCHITECTURES, Architecture, SASANetClassifier, SASANetRegre
 
 PAPERS_OWN = ("SASANet-p", "SASANet-d", "SASANet (paper)")
 _EPOCHS = 40  # of the other networks at most: more than their defaults, so that time decides
-_TRIAL_BAGS, _BAGS = 2, 8  # of an EBM, which knows no limit of time
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def make_systems(data: str, settings: dict[str, Any]) -> dict[str, System]:
         "LightGBM": System(
             rivals.SYSTEMS["lightgbm"].fit, grid(learning_rate=(0.03, 0.1), num_leaves=(15, 31))
         ),
-        "EBM": System(_ebm, rivals.SYSTEMS["ebm"].search),
+        "EBM": rivals.SYSTEMS["ebm"],
         "decision tree": System(_tree, grid(max_depth=(6, 4, 8, 12))),
         "logistic regression": System(_linear, grid(C=(1.0, 0.01, 0.1, 10.0)), classes_only=True),
         **_networks(limits, wide=data == "insurance"),
@@ -111,11 +110,6 @@ def _sasanet(network: str | Architecture, limits: Limits) -> Fit:
 def _constant(task: Task, settings: Settings) -> Any:
     kind = DummyRegressor if task.regression else DummyClassifier
     return kind(**settings).fit(task.X, task.y)
-
-
-def _ebm(task: Task, settings: Settings) -> Any:
-    bags = _TRIAL_BAGS if task.trial else _BAGS
-    return rivals.SYSTEMS["ebm"].fit(task, settings | {"outer_bags": bags})
 
 
 def _tree(task: Task, settings: Settings) -> Any:

@@ -28,6 +28,7 @@ ROOMS = [  # from the ground up: a room may import only what stands before it
     "portable",
     "sealing",
     "losses",
+    "optimizer",
     "training",
     "recipe",
     "inference",
@@ -60,6 +61,7 @@ MATHEMATICS = (
     "attribution",
     "network",
     "losses",
+    "optimizer",
     "training",
 )
 FORBIDDEN = {

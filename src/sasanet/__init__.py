@@ -10,7 +10,7 @@ The rooms, in the order a table walks through them:
 - ``expectation``, ``closed_form``: Shapley values of the set network by formula
 - ``attribution``, ``network``: learned Shapley values; the whole model
 - ``portable``: the set network as plain arrays
-- ``losses``, ``recipe``, ``training``: the one training loop
+- ``losses``, ``optimizer``, ``recipe``, ``training``: the one training loop
 - ``inference``, ``refinement``: outputs in bounded memory; unbiased attributions with errors
 - ``targets``, ``fitting``, ``tasks``: scikit-learn's contract, for any network
 - ``teacher``, ``estimator``, ``models``: softer labels, and what SASANet adds

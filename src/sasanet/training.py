@@ -14,7 +14,6 @@ loss of one batch each phase descends. Those of SASANet are here:
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,6 +35,7 @@ from sasanet.heap import steady_heap
 from sasanet.losses import distillation_loss, prediction_losses, value_loss, weighted_mean
 from sasanet.marginal import SetMarginal
 from sasanet.network import SASANet
+from sasanet.optimizer import AdamW, Clock, clip_gradients
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,8 @@ def _run_phase(
     for parameter in learned:
         parameter.requires_grad_(True)
     optimizer = _make_optimizer(network, learned, phase, config)
-    clock = _Clock(phase, config.warm_up, config.time_limit * _share(phase, config))
+    limit = config.time_limit * _share(phase, config)
+    clock = Clock(phase.learning_rate, phase.steps, config.warm_up, limit)
     # The attribution phase has no early stopping: its targets are noisy, its rate anneals to zero.
     judged = validation if phase.name != "attribution" else None
     best = _Best(network, config.patience)
@@ -223,13 +224,11 @@ def _run_phase(
             losses = []
             for batch in _batches(rows, phase.batch_size, generator):
                 rate = clock.next_rate()
-                for group in optimizer.param_groups:
-                    group["lr"] = rate
                 loss = config.steps[phase.name](network, batch, config, generator)
-                optimizer.zero_grad()
+                optimizer.forget_gradients()
                 loss.backward()
                 clip_gradients(learned, config.clip)
-                optimizer.step()
+                optimizer.step(rate)
                 losses.append(loss.item())
                 bar.update()
                 if clock.over():
@@ -257,29 +256,13 @@ def _batches(rows: Rows, size: int, generator: torch.Generator) -> Iterator[Rows
 
 def _make_optimizer(
     network: TabularNetwork, learned: list[nn.Parameter], phase: Phase, config: TrainingConfig
-) -> torch.optim.Optimizer:
+) -> AdamW:
     """Return AdamW; only the matrices of feed-forward layers decay, never tables or biases."""
     matrices = set(map(id, network.matrices()))
     decay = config.weight_decay if phase.name != "attribution" else 0.0
-    groups = [
-        {"params": [p for p in learned if id(p) in matrices], "weight_decay": decay},
-        {"params": [p for p in learned if id(p) not in matrices], "weight_decay": 0.0},
-    ]
-    fused = learned[0].device.type in ("cpu", "cuda")
-    return torch.optim.AdamW(groups, lr=phase.learning_rate, betas=(0.9, 0.99), fused=fused)
-
-
-def clip_gradients(learned: list[nn.Parameter], longest: float) -> None:
-    """Shorten the gradient of all parameters together to a length of at most ``longest``.
-
-    torch's own does the same, and touches every gradient even where there is nothing to shorten.
-    """
-    gradients = [p.grad for p in learned if p.grad is not None]
-    lengths = torch.stack([torch.linalg.vector_norm(gradient) for gradient in gradients])
-    length = torch.linalg.vector_norm(lengths).item()  # one wait for the device, not one for each
-    if length > longest:
-        for gradient in gradients:
-            gradient.mul_(longest / length)
+    decaying = [p for p in learned if id(p) in matrices]
+    others = [p for p in learned if id(p) not in matrices]
+    return AdamW([(decaying, decay), (others, 0.0)])
 
 
 @torch.no_grad()
@@ -323,28 +306,3 @@ class _Best:
     def restore(self) -> None:
         if self.state is not None:
             self.network.load_state_dict(self.state)
-
-
-class _Clock:
-    """The learning rate: a short warm-up, then half a cosine to zero, in steps or in time."""
-
-    def __init__(self, phase: Phase, warm_up: int, limit: float) -> None:
-        self.peak, self.total = phase.learning_rate, phase.steps
-        self.warm_up = min(warm_up, max(1, self.total // 10))
-        self.start, self.limit = time.monotonic(), limit
-        self.step = 0
-
-    def next_rate(self) -> float:
-        done = self.step / self.total
-        done = max(done, (time.monotonic() - self.start) / self.limit)
-        self.step += 1
-        cosine = 0.5 * (1 + math.cos(math.pi * min(done, 1.0)))
-        return self.peak * min(1.0, self.step / self.warm_up) * cosine
-
-    def over(self) -> bool:
-        # However short the limit, there is one step: an untrained model would pass for a trained.
-        out_of_time = self.step > 0 and time.monotonic() > self.start + self.limit
-        return self.step >= self.total or out_of_time
-
-    def seconds(self) -> float:
-        return round(time.monotonic() - self.start, 3)
