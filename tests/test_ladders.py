@@ -72,25 +72,25 @@ def test_sums_leave_the_steps_as_they_are():
 
 
 def parts(lengths=(18, 3), n_levels=3, width=4):
+    """Return all that a table is made of: numbers first, then two categories with all levels."""
+    n = len(lengths)
     blocks = ladders.cut_ladders(lengths)
     blocks = replace(blocks, lines=torch.randn(blocks.lines.shape, dtype=torch.double))
-    sizes = [(*blocks.lines.shape[:2], width), (len(lengths), 1, width), (n_levels, width)]
-    sizes += [(len(lengths),), (n_levels,)]
+    sizes = [(*blocks.lines.shape[:2], width), (n, 1, width), (n_levels, width), (n + 2,)]
     learned = [torch.randn(size, dtype=torch.double, requires_grad=True) for size in sizes]
-    return *learned, blocks
+    return *learned, ladders.Layout(blocks, blocks.columns, n + torch.arange(n_levels) // 2)
 
 
 @pytest.mark.parametrize("n_levels", [0, 3])
 def test_the_table_is_its_formula(lengths, n_levels):
-    steps, slopes, levels, number_scales, level_scales, blocks = parts(lengths, n_levels)
-    expected = [levels.new_zeros(0, 4)]
+    steps, slopes, levels, scales, layout = given = parts(lengths, n_levels)
+    expected, blocks = [levels.new_zeros(0, 4)], layout.blocks
     for column, slope in enumerate(slopes):
         own = blocks.columns == column
         sums = steps[own].flatten(0, 1).cumsum(0)
-        expected.append(number_scales[column] * (blocks.lines[own].flatten(0, 1) * slope + sums))
-    expected.append(level_scales[:, None] * levels)
-    found = ladders.make_table(steps, slopes, levels, number_scales, level_scales, blocks)
-    torch.testing.assert_close(found, torch.cat(expected))
+        expected.append(scales[column] * (blocks.lines[own].flatten(0, 1) * slope + sums))
+    expected.append(scales[layout.of_levels, None] * levels)
+    torch.testing.assert_close(ladders.make_table(*given), torch.cat(expected))
 
 
 @pytest.mark.parametrize("sizes", [{}, {"lengths": (3,)}, {"n_levels": 0}, {"lengths": ()}])

@@ -6,8 +6,8 @@ took a third of the step on a table of numbers.
 A number column is a ladder of places, as long as the column needs. Ladders are cut into blocks of
 equal length (the last block of each is padded), so one product sums within all blocks at once.
 
-Sizes: n number columns in b blocks of k places; l levels of all categories together; vectors of
-length D.
+Sizes: n number columns in b blocks of k places; l levels of all categories together; N columns;
+vectors of length D.
 """
 
 from __future__ import annotations
@@ -28,13 +28,22 @@ _BLOCK = 16
 class Blocks:
     """Which blocks make up the ladders: those of a column stand one after the other."""
 
-    columns: Tensor  # [b]
+    columns: Tensor  # [b]: which of the n
     grid: Tensor  # [b]: column · n_longest + the block's number within its column
     lines: (
         Tensor  # [b, k, 1]: the straight line on every ladder; 0 at places that only fill a block
     )
     n_columns: int
     n_longest: int  # blocks of the longest ladder
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The rows of a table: the blocks of all ladders, then all levels; and whose they are."""
+
+    blocks: Blocks
+    of_blocks: Tensor  # [b]: the column among all N
+    of_levels: Tensor  # [l]
 
 
 def cut_ladders(lengths: Sequence[int]) -> Blocks:
@@ -89,62 +98,44 @@ class _Table(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
-        steps: Tensor,
-        slopes: Tensor,
-        levels: Tensor,
-        number_scales: Tensor,
-        level_scales: Tensor,
-        blocks: Blocks,
+        ctx: Any, steps: Tensor, slopes: Tensor, levels: Tensor, scales: Tensor, layout: Layout
     ) -> Tensor:
-        """Shapes: [b, k, D], [n, 1, D], [l, D], [n], [l] → [b·k + l, D]."""
+        """Shapes: [b, k, D], [n, 1, D], [l, D], [N] → [b·k + l, D]."""
         b, k, width = steps.shape
+        blocks = layout.blocks
         ladders = running_sums(steps, blocks).addcmul_(blocks.lines, slopes[blocks.columns])
+        block_scales = scales[layout.of_blocks, None, None]
+        level_scales = scales[layout.of_levels, None]
         table = steps.new_empty(b * k + len(levels), width)
-        scales = number_scales[blocks.columns]
-        torch.mul(ladders, scales[:, None, None], out=table[: b * k].view(b, k, width))
-        torch.mul(levels, level_scales[:, None], out=table[b * k :])
-        ctx.save_for_backward(ladders, levels, scales, level_scales)
-        ctx.blocks = blocks
+        torch.mul(ladders, block_scales, out=table[: b * k].view(b, k, width))
+        torch.mul(levels, level_scales, out=table[b * k :])
+        ctx.save_for_backward(ladders, levels, block_scales, level_scales)
+        ctx.layout, ctx.n_scales = layout, len(scales)
         return table
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradients of all that is learned."""
-        ladders, levels, scales, level_scales = ctx.saved_tensors
-        blocks: Blocks = ctx.blocks
-        b, k, width = ladders.shape
+        ladders, levels, block_scales, level_scales = ctx.saved_tensors
+        layout: Layout = ctx.layout
+        blocks, (b, k, width) = layout.blocks, ladders.shape
         numbers, others = gradients[0][: b * k].view(b, k, width), gradients[0][b * k :]
-        scaled = numbers * scales[:, None, None]
-        of_block = (
-            blocks.lines.transpose(1, 2) @ scaled,
-            torch.linalg.vecdot(numbers, ladders).sum(1),
-        )
-        slopes, number_scales = (
-            part.new_zeros(blocks.n_columns, *part.shape[1:]).index_add_(0, blocks.columns, part)
-            for part in of_block
-        )
-        return (
-            running_sums(scaled, blocks, backwards=True),
-            slopes,
-            others * level_scales[:, None],
-            number_scales,
-            torch.linalg.vecdot(others, levels),
-            None,
-        )
+        scaled = numbers * block_scales
+        slopes = scaled.new_zeros(blocks.n_columns, 1, width)
+        slopes.index_add_(0, blocks.columns, blocks.lines.transpose(1, 2) @ scaled)
+        scales = scaled.new_zeros(ctx.n_scales)
+        scales.index_add_(0, layout.of_blocks, torch.linalg.vecdot(numbers, ladders).sum(1))
+        scales.index_add_(0, layout.of_levels, torch.linalg.vecdot(others, levels))
+        sums = running_sums(scaled, blocks, backwards=True)
+        return sums, slopes, others * level_scales, scales, None
 
 
 def make_table(
-    steps: Tensor,
-    slopes: Tensor,
-    levels: Tensor,
-    number_scales: Tensor,
-    level_scales: Tensor,
-    blocks: Blocks,
+    steps: Tensor, slopes: Tensor, levels: Tensor, scales: Tensor, layout: Layout
 ) -> Tensor:
     """Return one row per knot (with those that fill the last blocks) and one per level.
 
-    Shape: steps [b, k, D], slopes [n, 1, D], levels [l, D], scales [n] and [l] → [b·k + l, D].
+    Shape: steps [b, k, D], slopes [n, 1, D], levels [l, D], scales [N] → [b·k + l, D].
     """
-    table: Tensor = _Table.apply(steps, slopes, levels, number_scales, level_scales, blocks)
+    table: Tensor = _Table.apply(steps, slopes, levels, scales, layout)
     return table

@@ -33,7 +33,7 @@ def prediction_losses(outputs: Tensor, targets: Tensor, task: str) -> Tensor:
 def weighted_mean(losses: Tensor, weights: Tensor) -> Tensor:
     """Return the mean over rows by sample weight: losses [B, ...], weights [B] → scalar."""
     per_row = losses.flatten(1).mean(1) if losses.dim() > 1 else losses
-    return (per_row * weights).sum() / weights.sum().clamp_min(1e-12)
+    return per_row @ (weights / weights.sum().clamp_min(1e-12))
 
 
 def value_loss(losses: Tensor, weights: Tensor, full_share: float) -> Tensor:
@@ -45,8 +45,9 @@ def value_loss(losses: Tensor, weights: Tensor, full_share: float) -> Tensor:
     Shape: losses [B, M], weights [B] → scalar.
     """
     # NOTE[DIFF]: the complete row has its own weight (a measured knob), see above.
-    per_row = full_share * losses[:, 0] + (1 - full_share) * losses[:, 1:].mean(1)
-    return weighted_mean(per_row, weights)
+    shares = losses.new_full((losses.shape[1],), (1 - full_share) / (losses.shape[1] - 1))
+    shares[0] = full_share
+    return weighted_mean(losses @ shares, weights)
 
 
 def distillation_loss(

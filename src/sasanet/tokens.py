@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sasanet.bags import bag_sums
-from sasanet.ladders import Blocks, cut_ladders, make_table
+from sasanet.ladders import Blocks, Layout, cut_ladders, make_table
 
 
 class TableTokens(nn.Module):
@@ -34,14 +34,14 @@ class TableTokens(nn.Module):
     # NOTE[DIFF]: the paper sends numbers through a single-input MLP per column (``MLPTokens``).
     # Knots at quantiles learn columns with long tails better.
 
-    numbers: Tensor
     offsets: Tensor
     entry_columns: Tensor
     entry_above: Tensor
     lines: Tensor
     block_columns: Tensor
     block_grid: Tensor
-    owners: Tensor
+    block_owners: Tensor
+    level_owners: Tensor
 
     def __init__(
         self, places: Sequence[int], is_number: Sequence[bool], width: int, scale: float
@@ -65,9 +65,10 @@ class TableTokens(nn.Module):
     def _lay_rows(self, is_number: Sequence[bool], levels: Sequence[int]) -> None:
         """Note where each column's rows begin: all ladders first, then the levels."""
         number = torch.tensor(is_number)
-        self.register_buffer("numbers", number.nonzero()[:, 0], persistent=False)
-        owners = (~number).nonzero()[:, 0].repeat_interleave(torch.tensor(levels).long())
-        self.register_buffer("owners", owners, persistent=False)
+        block_owners = number.nonzero()[:, 0][self.block_columns]
+        level_owners = (~number).nonzero()[:, 0].repeat_interleave(torch.tensor(levels).long())
+        self.register_buffer("block_owners", block_owners, persistent=False)
+        self.register_buffer("level_owners", level_owners, persistent=False)
         offsets = torch.empty(len(number), dtype=torch.long)
         firsts = (self.block_grid % self.grid_shape[1] == 0).nonzero()[:, 0]
         offsets[number] = firsts * self.lines.shape[1]
@@ -86,9 +87,9 @@ class TableTokens(nn.Module):
 
     def rows(self) -> Tensor:
         """Return the whole table, [number places + category places, width]."""
-        scales = self.scales[self.numbers], self.scales[self.owners]
         blocks = Blocks(self.block_columns, self.block_grid, self.lines, *self.grid_shape)
-        return make_table(self.steps, self.slopes, self.levels, *scales, blocks)
+        layout = Layout(blocks, self.block_owners, self.level_owners)
+        return make_table(self.steps, self.slopes, self.levels, self.scales, layout)
 
     def cut_steps(self, steps: Tensor) -> Tensor:
         """Return, in blocks, the steps of ladders that are all as long as the longest: [n, k, D].
