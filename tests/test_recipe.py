@@ -54,12 +54,12 @@ def test_auto_follows_the_number_of_rows(n_rows, batch_size, epochs, attribution
     assert found.attribution_steps == attribution_steps
 
 
-def check_auto(batch_of, n_rows, share=40):
+def check_auto(batch_of, n_rows, share=40, least=64):
     """The batch is the largest power of two within a share of the rows, inside its bounds."""
     batch = batch_of(n_rows)
-    assert 64 <= batch <= 512
+    assert least <= batch <= 512
     assert batch & (batch - 1) == 0
-    assert batch <= n_rows / share or batch == 64
+    assert batch <= n_rows / share or batch == least
     assert 2 * batch > n_rows / share or batch == 512
 
 
@@ -70,8 +70,8 @@ SIZES = [1, 2_559, 2_560, 5_119, 5_120, 10_240, 20_479, 20_480, 10**7]
 def test_the_batch_is_a_power_of_two_within_its_bounds(n_rows):
     check_auto(lambda n: recipe(n).batch_size, n_rows)
     check_auto(lambda n: recipe(n, preset="best", teacher=0.5).batch_size, n_rows)
-    share = 25 if n_rows < 20_000 else 40
-    check_auto(lambda n: recipe(n, teacher=0.5).batch_size, n_rows, share)
+    share, least = (25, 128) if n_rows < 20_000 else (40, 64)
+    check_auto(lambda n: recipe(n, teacher=0.5).batch_size, n_rows, share, least)
 
 
 def test_another_rule_for_the_batch_is_noticed():
@@ -119,9 +119,10 @@ def test_labels_that_say_little_are_not_learned_by_heart(clarity, epochs):
 @pytest.mark.parametrize(
     ("n_rows", "clarity", "batch_size", "epochs", "dropout"),
     [
-        (1_000, 0.0, 64, 9, 0.3),  # 150 steps of 16 an epoch
-        (1_000, 0.5, 64, 19, 0.15),
-        (1_000, 0.99, 64, 100, 0.003),
+        (1_000, 0.0, 128, 9, 0.3),  # 75 steps of 8 an epoch
+        (1_000, 0.5, 128, 19, 0.15),
+        (1_000, 0.99, 128, 100, 0.003),
+        (4_800, 0.5, 128, 6, 0.15),  # 240 steps of 38 an epoch
         (5_822, 0.1, 128, 4, 0.27),
         (50_000, 0.5, 512, 18, 0.05),
         (19_999, 0.8, 512, 54, 0.02),
@@ -152,10 +153,10 @@ def test_few_rows_are_learned_in_large_steps(n_rows, settings, rate):
     assert found.attribution_rate == settings.get("learning_rate", 2e-3)
 
 
-def test_the_best_preset_takes_twice_as_many_steps_on_small_tables():
+def test_the_best_preset_takes_more_steps_on_small_tables():
     taught = {**AUTO, "clarity": 0.5}
-    assert recipe(1_000, preset="best", **taught).epochs == 38
-    assert recipe(1_000, **taught).epochs == 19
+    assert recipe(1_000, preset="best", **taught).steps(1_000) == 38 * 16
+    assert recipe(1_000, **taught).steps(1_000) == 19 * 8
 
 
 def test_the_teacher_is_for_set_networks_unless_asked_for():

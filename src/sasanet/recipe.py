@@ -9,8 +9,8 @@ them (:mod:`sasanet.teacher`; 0 without one): clean labels allow more steps and 
 ========================  ===================  ===================================================
 learning_rate             4e-3                 4e-3 below 20,000 rows, else 2e-3
 batch_size                rows / 25 (from 20,000 rows on rows / 40) rounded down to a power of two,
-                          between 64 and 512
-max_epochs                150 / (1 − c) steps  600,000 · (1 + c) / rows
+                          between 128 and 512
+max_epochs                s / (1 − c) steps    600,000 · (1 + c) / rows
                           (4 to 100 epochs)    (8 to 100 epochs, "best": 12 to 100); with a
                                                teacher at most 90 · c, or 4 if that is less
 validation_fraction       0                    0
@@ -22,10 +22,10 @@ attribution_steps         batches of 128 (rate 2e-3); 20 per row in total, 60,00
                           (only for Shapley modules that learn: the default has nothing to learn)
 ========================  ===================  ===================================================
 
-"best" takes more and smaller steps: rate 2e-3, batches of rows / 40, below 10,000 rows
-300 / (1 − c) steps (8 to 100 epochs). So does whoever learns without a teacher, there for 40 epochs
-at most. Without one, or with a ``patience`` of the user's own, some rows choose the best epoch: a
-tenth of them, below 10,000 rows a fifth.
+with s = rows / 40, between 75 and 150. "best" takes more and smaller steps: rate 2e-3, batches of
+rows / 40 and at least 64, below 10,000 rows 300 / (1 − c) steps (8 to 100 epochs). So does whoever
+learns without a teacher, there for 40 epochs at most. Without one, or with a ``patience`` of the
+user's own, some rows choose the best epoch: a tenth of them, below 10,000 rows a fifth.
 """
 
 from __future__ import annotations
@@ -135,9 +135,11 @@ def schedule(
     """
     small, brisk = n_rows < _SMALL, n_rows < _FEW and taught and not thorough
     fitting = 2 ** math.floor(math.log2(max(1.0, n_rows / (25 if brisk else 40))))
-    batch = read_count(parameters, "batch_size", min(max(64, fitting), 512))
+    least = 128 if brisk else 64
+    batch = read_count(parameters, "batch_size", min(max(least, fitting), 512))
     if small and taught:
-        wanted = (150 if brisk else 300) / (1 - clarity) / math.ceil(n_rows / batch)
+        steps = min(max(75, n_rows / 40), 150) if brisk else 300
+        wanted = steps / (1 - clarity) / math.ceil(n_rows / batch)
     else:
         wanted = 40 if small else 600_000 * (1 + clarity) / n_rows
     fewest = _THOROUGH_EPOCHS if thorough and not small else 4 if brisk and small else 8
