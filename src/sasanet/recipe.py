@@ -22,7 +22,7 @@ attribution_steps         batches of 128 (rate 2e-3); 20 per row in total, 60,00
                           (only for Shapley modules that learn: the default has nothing to learn)
 ========================  ===================  ===================================================
 
-with s = rows / 40, between 75 and 150. "best" takes more and smaller steps: rate 2e-3, batches of
+with s = rows / 20, between 75 and 150. "best" takes more and smaller steps: rate 2e-3, batches of
 rows / 40 and at least 64, below 10,000 rows 300 / (1 − c) steps (8 to 100 epochs). So does whoever
 learns without a teacher, there for 40 epochs at most. Without one, or with a ``patience`` of the
 user's own, some rows choose the best epoch: a tenth of them, below 10,000 rows a fifth.
@@ -138,7 +138,7 @@ def schedule(
     least = 128 if brisk else 64
     batch = read_count(parameters, "batch_size", min(max(least, fitting), 512))
     if small and taught:
-        steps = min(max(75, n_rows / 40), 150) if brisk else 300
+        steps = min(max(75, n_rows / 20), 150) if brisk else 300
         wanted = steps / (1 - clarity) / math.ceil(n_rows / batch)
     else:
         wanted = 40 if small else 600_000 * (1 + clarity) / n_rows
