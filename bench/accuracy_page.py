@@ -24,10 +24,10 @@ presets as they are; rivals are tuned, LightGBM and XGBoost by twelve settings e
 TabM (16 members of width 256) by four each, judged on held-out rows of the first split's training
 part. For judging a setting EBM has 2 bags instead of 14 (from 5,000 rows on 8), MLP 20 epochs at
 most instead of 200 (from 100,000 rows on 4 and 40), and TabM 60 seconds of one core instead of 300,
-which is little for the largest tables. Rivals beside LightGBM are fitted on the first three splits only
-(german credit and titanic ten, penguins five). Where one class has less than a hundredth of the
-rows (creditcard), LightGBM and XGBoost have `reg_lambda=10`: without it they are unstable there,
-and SASANet would look better than it is.
+which is little for the largest tables. Rivals beside LightGBM are fitted on the first three splits
+only (german credit and titanic ten, penguins five). Where one class has less than a hundredth of
+the rows (creditcard), LightGBM and XGBoost have `reg_lambda=10`: without it they are unstable
+there, and SASANet would look better than it is.
 """
 
 
