@@ -10,9 +10,10 @@ them (:mod:`sasanet.teacher`; 0 without one): clean labels allow more steps and 
 learning_rate             4e-3                 4e-3 below 20,000 rows, else 2e-3
 batch_size                rows / 25 (from 20,000 rows on rows / 40) rounded down to a power of two,
                           between 128 and 512
-max_epochs                s / (1 − c) steps    600,000 · (1 + c) / rows
-                          (4 to 100 epochs)    (8 to 100 epochs, "best": 12 to 100); with a
-                                               teacher at most 90 · c, or 4 if that is less
+max_epochs                s / (1 − c) steps    600,000 · (1 + c) / rows, from 20,000 rows on at
+                          (4 to 100 epochs)    most 800,000 / rows (8 to 100 epochs, "best": 12 to
+                                               100 and no such limit); with a teacher at most
+                                               90 · c, or 4 if that is less
 validation_fraction       0                    0
 patience                  all epochs: the learning rate must reach zero
 dropout                   0.3 · (1 − c)        0.1 · (1 − c)
@@ -141,7 +142,8 @@ def schedule(
         steps = min(max(75, n_rows / 20), 150) if brisk else 300
         wanted = steps / (1 - clarity) / math.ceil(n_rows / batch)
     else:
-        wanted = 40 if small else 600_000 * (1 + clarity) / n_rows
+        seen = min(600_000 * (1 + clarity), math.inf if thorough or n_rows < _FEW else 800_000)
+        wanted = 40 if small else seen / n_rows
     fewest = _THOROUGH_EPOCHS if thorough and not small else 4 if brisk and small else 8
     rate = _LARGE_RATE if brisk else _RATE
     most = 100 if small or not taught else min(max(4, round(90 * clarity)), 100)
