@@ -127,7 +127,7 @@ def test_labels_that_say_little_are_not_learned_by_heart(clarity, epochs):
         (50_000, 0.2, 512, 14, 0.08),
         (50_000, 0.5, 512, 16, 0.05),  # clear labels need no more than 800,000 rows
         (19_999, 0.8, 512, 54, 0.02),
-        (20_000, 0.8, 256, 40, 0.02),
+        (20_000, 0.8, 256, 54, 0.02),
     ],
 )
 def test_clear_labels_allow_more_steps(n_rows, clarity, batch_size, epochs, dropout):

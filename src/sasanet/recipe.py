@@ -10,7 +10,7 @@ them (:mod:`sasanet.teacher`; 0 without one): clean labels allow more steps and 
 learning_rate             4e-3                 4e-3 below 20,000 rows, else 2e-3
 batch_size                rows / 25 (from 20,000 rows on rows / 40) rounded down to a power of two,
                           between 128 and 512
-max_epochs                s / (1 − c) steps    600,000 · (1 + c) / rows, from 20,000 rows on at
+max_epochs                s / (1 − c) steps    600,000 · (1 + c) / rows, from 40,000 rows on at
                           (4 to 100 epochs)    most 800,000 / rows (8 to 100 epochs, "best": 12 to
                                                100 and no such limit); with a teacher at most
                                                90 · c, or 4 if that is less
@@ -47,6 +47,7 @@ _BEST_LAYERS = (256, 256)
 _THOROUGH_EPOCHS = 12  # at least, for "best" and large tables
 _TEACHER = 0.5
 _SMALL = 10_000  # rows below which a network of this size needs more holding back
+_PLENTY = 40_000  # rows from which clear labels need to be seen no more often than others
 _FEW = 20_000  # rows below which large steps are as good as twice as many small ones
 _RATE, _LARGE_RATE = 2e-3, 4e-3
 _ATTRIBUTION_BATCH = 128  # many small steps: what limits distillation is the noise of its targets
@@ -142,7 +143,7 @@ def schedule(
         steps = min(max(75, n_rows / 20), 150) if brisk else 300
         wanted = steps / (1 - clarity) / math.ceil(n_rows / batch)
     else:
-        seen = min(600_000 * (1 + clarity), math.inf if thorough or n_rows < _FEW else 800_000)
+        seen = min(600_000 * (1 + clarity), math.inf if thorough or n_rows < _PLENTY else 800_000)
         wanted = 40 if small else seen / n_rows
     fewest = _THOROUGH_EPOCHS if thorough and not small else 4 if brisk and small else 8
     rate = _LARGE_RATE if brisk else _RATE
