@@ -35,8 +35,7 @@ Models are the defaults of `SASANetClassifier` and `SASANetRegressor`; errors ar
 unless stated. Attributions here come from the formula ([how it works](how_it_works.md)), not from a
 trained module.
 
-Figures by effort (but coil2000's), of speed and of the estimators are of models trained from labels
-alone, before the teacher; the paper's configuration was measured then, too.
+The paper's configuration was measured in an older version of its training loop.
 """
 
 
