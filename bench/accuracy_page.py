@@ -21,7 +21,7 @@ Written by `make bench-accuracy` from `bench/results/accuracy/*.json` and, for t
 `bench/results/fit_time/*.json`; two CPU cores, no GPU, the same splits for all. Mean ± standard
 deviation over splits (census and coil2000: over seeds on the official split). SASANet runs with its
 presets as they are; rivals are tuned, LightGBM and XGBoost by twelve settings each, EBM, MLP and
-TabM (16 members of width 256, numbers as they are) by four each, judged on held-out rows of the
+TabM (16 members of width 256, no number embeddings) by four each, judged on held-out rows of the
 first split's training part. For judging a setting EBM has 2 bags instead of 14 (from 5,000 rows on
 8), MLP 20 epochs at most instead of 200 (from 100,000 rows on 4 and 40), and TabM 60 seconds of one
 core instead of 300, which is little for the largest tables. Rivals beside LightGBM are fitted on

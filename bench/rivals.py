@@ -33,7 +33,7 @@ from sasanet import SASANetClassifier, SASANetRegressor
 Settings = dict[str, Any]
 SMALL = 10_000  # training rows below which a fifth is held out, else a tenth
 _EBM_BAGS, _EBM_TRIAL_BAGS = 14, 2  # 14 is its makers' choice
-_EBM_MANY, _EBM_FEWER_BAGS = 5_000, 8  # rows from which bags take minutes; 8 was their choice once
+_EBM_MANY, _EBM_FEWER_BAGS = 5_000, 8  # from so many rows on 14 bags take long
 _MLP_EPOCHS, _MLP_TRIAL_EPOCHS = 200, 20
 _MLP_MANY, _MLP_FEWER = 100_000, 5  # rows from which it has a fifth of these epochs
 _TABM_SECONDS, _TABM_TRIAL_SECONDS = 300.0, 60.0
