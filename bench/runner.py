@@ -47,13 +47,14 @@ def main(
     jobs: dict[str, Job],
     write_page: Callable[[Path], None],
     apart: bool = True,
+    is_done: Callable[[Path], bool] = Path.exists,
 ) -> None:
-    """Run the job named on the command line, or all that are missing, then write the page."""
+    """Run the job named on the command line, or all that are not done, then write the page."""
     if len(sys.argv) > 1:
         _run(jobs[sys.argv[1]], folder / f"{sys.argv[1]}.json")
         return
     for name in jobs:
-        if not (file := folder / f"{name}.json").exists():
+        if not is_done(file := folder / f"{name}.json"):
             print(f"{name} …", flush=True)
             if apart:
                 subprocess.run([sys.executable, "-m", module, name], check=True)

@@ -7,12 +7,16 @@ background rows, or by what a surrogate learned), and the model's own v(S).
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from bench.data import Split
+from numpy.typing import NDArray
 
-from paper.settings import FOLDER, is_quick
+from paper import data
+from paper.settings import FOLDER, is_quick, read_settings
 from sasanet import SASANetClassifier, load
 from sasanet.explanation import Explanation
 from sasanet.fastshap import FastSHAP
@@ -68,6 +72,33 @@ class PostHoc:
         if name.startswith("FastSHAP"):
             return self.fast(name).explain(X)
         return self.kernel(X, own="own" in name)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One fitted model, its explainers, and the test rows they are asked about."""
+
+    settings: dict[str, Any]
+    split: Split
+    model: SASANetClassifier
+    posthoc: PostHoc
+    X: pd.DataFrame
+    y: pd.Series
+    weights: NDArray[np.float64]
+
+    @property
+    def test_share(self) -> float:
+        """Test rows for each training row."""
+        return len(self.split.X_test) / len(self.split.X_train)
+
+
+def make_case(experiment: str, name: str, seed: int) -> Case:
+    """Return what one experiment looks at: a model of a data set and rows of its test part."""
+    settings = read_settings(experiment)
+    split = data.one_split(name, seed, settings["rows"])
+    model = fitted(name, seed, split, settings["time_limit"])
+    rows = data.judged_rows(split, settings["explained"], seed)
+    return Case(settings, split, model, PostHoc(model, split, settings), *rows)
 
 
 POSTHOC = ("KernelSHAP", "KernelSHAP, own game", "FastSHAP", "FastSHAP, own game")

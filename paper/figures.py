@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -13,32 +12,23 @@ from bench.runner import Job
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from paper import data
-from paper.explainers import PostHoc, fitted
-from paper.settings import FOLDER, is_quick, read_settings
+from paper.explainers import make_case
+from paper.settings import picture_folder, read_settings
 from sasanet import SASANetClassifier
 from sasanet.explanation import Explanation
 
 NAMES = ("SASANet", "KernelSHAP")
 
 
-def picture_folder() -> Path:
-    """Return where pictures go: the docs, or beside the quick results."""
-    return FOLDER / "quick" if is_quick() else FOLDER.parent / "docs" / "figures"
-
-
 def draw(name: str) -> dict[str, Any]:
     """Draw the pictures of one data set; return how large both kinds of attributions are."""
     mpl.use("Agg")
-    settings = read_settings("figures")
-    split = data.one_split(name, 0, settings["rows"])
-    model = fitted(name, 0, split, settings["time_limit"])
-    X, y, _ = data.judged_rows(split, settings["explained"], 0)
-    few = X[: settings["kernel_rows"]]
-    found = (model.explain(X), PostHoc(model, split, settings).kernel(few, own=False))
+    case = make_case("figures", name, 0)
+    settings, few = case.settings, case.X[: case.settings["kernel_rows"]]
+    found = (case.model.explain(case.X), case.posthoc.kernel(few, own=False))
     picture_folder().mkdir(parents=True, exist_ok=True)
     _save(f"{name}-overall", found, partial(_overall, shown=settings["shown"]))
-    rows = _clear_cases(model, few, y)
+    rows = _clear_rows(case.model, few, case.y)
     for kind, row in rows.items():
         _save(f"{name}-{kind}", found, partial(_row, row=row, shown=settings["shown"]))
     sizes = {
@@ -55,7 +45,7 @@ def draw(name: str) -> dict[str, Any]:
     }
 
 
-def _clear_cases(model: SASANetClassifier, X: Any, y: Any) -> dict[str, int]:
+def _clear_rows(model: SASANetClassifier, X: Any, y: Any) -> dict[str, int]:
     """Return the positive and the negative row the model is surest of."""
     raw, label = np.asarray(model.decision_function(X)), np.asarray(y[: len(X)])
     return {

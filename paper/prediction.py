@@ -10,29 +10,65 @@ import hashlib
 import json
 from functools import partial
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 from bench.measure import measure
+from bench.rivals import Settings
 from bench.runner import RESULTS, Job
 
 from paper import data
-from paper.settings import FOLDER, is_quick, read_settings
-from paper.systems import PAPERS_OWN, make_systems
+from paper.settings import FOLDER, is_quick, read_settings, results_folder
+from paper.systems import limits_of, make_systems
 
 _BORROWED = {"SASANet": "sasanet", "EBM": "ebm"}
 
 
 def predict(name: str, system: str) -> dict[str, Any]:
-    """Tune one system on a data set and score it on every split."""
+    """Tune one system on a data set and score it on every split, going on where it stopped."""
     settings = read_settings("prediction")
     one = make_systems(name, settings)[system]
-    count = settings["splits"][name]
-    if system in PAPERS_OWN:
-        count = min(count, settings["paper_splits"])
-    splits = data.splits(name, count, settings["rows"])
-    file = FOLDER / "partial" / f"{name}-{system}-{_digest(settings, one.search)}.json"
-    found = measure(one, splits, data.is_regression(name), file)
-    return {"data": name, "system": system} | found
+    splits = data.splits(name, _count(name, system, settings), settings["rows"])
+    budget = _budget(name, system, settings, one.search)
+    half_done = FOLDER / "partial" / f"{name}-{system}-{budget}.json"
+    _reopen(_job(name, system), budget, half_done)
+    found = measure(one, splits, data.is_regression(name), half_done)
+    return {"data": name, "system": system, "budget": budget} | found
+
+
+def _count(name: str, system: str, settings: dict[str, Any]) -> int:
+    """Return how many splits: fewer where the limit of a fit is above a minute."""
+    slow = 60 < limits_of(system, name, settings).fit < float("inf")
+    found: int = settings["slow_splits" if slow else "splits"]
+    return found
+
+
+def _budget(name: str, system: str, settings: dict[str, Any], search: tuple[Settings, ...]) -> str:
+    """Return a short name of what a result depends on, so that no other takes it up."""
+    parts = (settings["rows"], limits_of(system, name, settings), search)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
+
+
+def _reopen(job: str, budget: str, half_done: Path) -> None:
+    """Go on with a finished result of fewer splits, if it was measured with the same budget."""
+    finished = results_folder() / f"{job}.json"
+    if half_done.exists() or not finished.exists():
+        return
+    found = json.loads(finished.read_text())
+    if found.get("budget") == budget:
+        half_done.parent.mkdir(parents=True, exist_ok=True)
+        half_done.write_text(json.dumps({key: found[key] for key in ("splits", "tuning")}))
+
+
+def is_done(file: Path) -> bool:
+    """Tell whether a result is there; a prediction has as many splits and the budget asked for."""
+    if not file.exists() or not file.stem.startswith("prediction-"):
+        return file.exists()
+    found, settings = json.loads(file.read_text()), read_settings("prediction")
+    name, system = found["data"], found["system"]
+    search = make_systems(name, settings)[system].search
+    enough = len(found["splits"]) >= _count(name, system, settings)
+    return enough and found.get("budget") == _budget(name, system, settings, search)
 
 
 def jobs() -> dict[str, Job]:
@@ -44,7 +80,7 @@ def jobs() -> dict[str, Job]:
         for system in settings["systems"]:
             senseless = data.is_regression(name) and systems[system].classes_only
             if not (senseless or is_borrowed(name, system)):
-                found[f"prediction-{name}-{_slug(system)}"] = partial(predict, name, system)
+                found[_job(name, system)] = partial(predict, name, system)
     return found
 
 
@@ -56,22 +92,17 @@ def is_borrowed(name: str, system: str) -> bool:
 def borrowed() -> dict[str, Any]:
     """Return what ``make bench-accuracy`` has measured, as results of this experiment."""
     found: dict[str, Any] = {}
-    counts = read_settings("prediction")["splits"]
+    most = read_settings("prediction")["splits"]
     for (name, file), (system, slug) in product(data.FILES.items(), _BORROWED.items()):
         path = RESULTS / "accuracy" / f"{file}-{slug}.json"
         if is_borrowed(name, system) and path.exists():
             result = json.loads(path.read_text())
-            same = result["splits"][: counts[name]]  # as many as the others have
+            same = result["splits"][:most]  # as many as the others have at most
             mine = {"data": name, "system": system, "splits": same}
-            found[f"prediction-{name}-{slug}"] = result | mine
+            found[_job(name, system)] = result | mine
     return found
 
 
-def _digest(settings: dict[str, Any], search: tuple[Any, ...]) -> str:
-    """Return a short name of what a half-done result depends on, so that no other takes it up."""
-    budget = {key: settings[key] for key in settings if key == "rows" or key.endswith("_limit")}
-    return hashlib.sha256(repr((budget, search)).encode()).hexdigest()[:8]
-
-
-def _slug(system: str) -> str:
-    return system.lower().replace(" ", "_").replace("(", "").replace(")", "")
+def _job(name: str, system: str) -> str:
+    slug = system.lower().replace(" ", "_").replace("(", "").replace(")", "")
+    return f"prediction-{name}-{slug}"

@@ -20,4 +20,6 @@ def all_jobs() -> dict[str, runner.Job]:
 
 if __name__ == "__main__":
     # Starting a process takes longer than most of the quick jobs.
-    runner.main("paper.run", results_folder(), all_jobs(), write_page, apart=not is_quick())
+    runner.main(
+        "paper.run", results_folder(), all_jobs(), write_page, not is_quick(), prediction.is_done
+    )

@@ -21,6 +21,11 @@ def results_folder() -> Path:
     return FOLDER / ("quick" if is_quick() else "results")
 
 
+def picture_folder() -> Path:
+    """Return where pictures go: the docs, or beside the quick results."""
+    return FOLDER / "quick" if is_quick() else FOLDER.parent / "docs" / "figures"
+
+
 def read_settings(experiment: str) -> dict[str, Any]:
     """Return the settings of one experiment, those of its ``[quick]`` part in a quick run."""
     with (FOLDER / f"{experiment}.toml").open("rb") as file:

@@ -22,6 +22,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sasanet import ARCHITECTURES, Architecture, SASANetClassifier, SASANetRegressor, baselines
 
 PAPERS_OWN = ("SASANet-p", "SASANet-d", "SASANet (paper)")
+NETWORKS = ("MLP", "NAM", "SITE", "SENN", "SSCN", "SHAPNet", "HarsanyiNet", "ViaSHAP")
 _EPOCHS = 40  # of the other networks at most: more than their defaults, so that time decides
 
 
@@ -37,6 +38,15 @@ class Limits:
         return self.trial if task.trial else self.fit
 
 
+def limits_of(system: str, data: str, settings: dict[str, Any]) -> Limits:
+    """Return the seconds a system has; trees and lines take what they need, and so do we."""
+    if system in PAPERS_OWN:
+        return Limits(settings["paper_limit"], settings["paper_trial_limit"])
+    if system in NETWORKS:
+        return Limits(settings["time_limit"][data], settings["trial_limit"][data])
+    return Limits(settings["default_limit"], settings["default_limit"])
+
+
 _RATES = grid(learning_rate=(1e-3, 5e-4, 2e-3, 4e-3))
 
 
@@ -45,9 +55,9 @@ def make_systems(data: str, settings: dict[str, Any]) -> dict[str, System]:
     # Appendix H's networks for Higgs and Income want a GPU: a step of theirs takes a core seconds.
     large = data in ("higgs", "income")
     paper = ARCHITECTURES["sequence" if large else f"paper-{data}"]
-    slow = Limits(settings["paper_limit"], settings["paper_trial_limit"])
-    limits = Limits(settings["time_limit"], settings["trial_limit"])
-    ours = Limits(settings["default_limit"], settings["default_limit"])
+    ours, limits, slow = (
+        limits_of(one, data, settings) for one in ("SASANet", "MLP", "SASANet (paper)")
+    )
     found = {
         "constant": System(_constant),
         "LightGBM": System(

@@ -44,7 +44,8 @@ def value_curve(name: str, seed: int) -> dict[str, Any]:
                 warnings.simplefilter("ignore", UnknownLevelWarning)  # some lost all their cells
                 point[label] = roc_auc_score(split.y_test, model.predict_proba(_levels(test))[:, 1])
         curve.append(point)
-    return {"data": name, "curve": curve}
+    share = len(split.X_test) / len(split.X_train)
+    return {"data": name, "test_share": share, "curve": curve}
 
 
 def some_cells(shape: tuple[int, ...], size: int, seed: int) -> NDArray[np.bool_]:

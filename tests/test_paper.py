@@ -24,7 +24,7 @@ def quick(monkeypatch, tmp_path):
     split = Split(X[:600], y[:600], X[600:], y[600:])
     monkeypatch.setenv("SASANET_PAPER", "quick")
     monkeypatch.setattr(bench_data, "splits", lambda _, count: [split] * count)
-    for room in (settings, prediction, explainers, figures):
+    for room in (settings, prediction, explainers):
         monkeypatch.setattr(room, "FOLDER", tmp_path)
     for file in (*settings.EXPERIMENTS, "printed"):
         source = (settings.Path(settings.__file__).parent / f"{file}.toml").read_text()
@@ -59,12 +59,55 @@ def test_what_cannot_regress_is_left_out():
     assert "prediction-insurance-site" not in names
 
 
+def change(folder, before, after):
+    file = folder / "prediction.toml"
+    quick_part = file.read_text().index("[quick]")
+    text = file.read_text()
+    file.write_text(text[:quick_part] + text[quick_part:].replace(before, after))
+
+
+def test_more_splits_go_on_where_a_result_ends(quick):
+    first = run(
+        "prediction-income-constant", lambda: prediction.predict("income", "constant"), quick
+    )
+    file = quick / "quick" / "prediction-income-constant.json"
+    assert prediction.is_done(file)
+    change(quick, "splits = 1\nslow", "splits = 3\nslow")
+    assert not prediction.is_done(file)
+    for half_done in (quick / "partial").glob("*"):
+        half_done.unlink()  # a machine that has the results only
+    more = run(
+        "prediction-income-constant", lambda: prediction.predict("income", "constant"), quick
+    )
+    assert len(more["splits"]) == 3
+    assert more["splits"][0] == first["splits"][0]  # its seconds too: it was not fitted again
+    assert prediction.is_done(file)
+
+
+def test_a_result_of_another_budget_is_not_gone_on_with(quick):
+    first = run("prediction-income-mlp", lambda: prediction.predict("income", "MLP"), quick)
+    change(quick, "time_limit = { income = 1,", "time_limit = { income = 0.5,")
+    assert not prediction.is_done(quick / "quick" / "prediction-income-mlp.json")
+    again = run("prediction-income-mlp", lambda: prediction.predict("income", "MLP"), quick)
+    assert len(again["splits"]) == 1
+    assert again["splits"] != first["splits"]
+
+
+@pytest.mark.usefixtures("quick")
+def test_fits_of_more_than_a_minute_have_fewer_splits(monkeypatch):
+    monkeypatch.setenv("SASANET_PAPER", "full")
+    full = settings.read_settings("prediction")
+    counts = {system: prediction._count("higgs", system, full) for system in SYSTEMS}
+    assert counts["SASANet (paper)"] == full["slow_splits"] == 3
+    assert counts["MLP"] == counts["LightGBM"] == full["splits"] == 10
+
+
 def test_the_other_experiments_and_the_page(quick):
     run("prediction-income-sasanet", lambda: prediction.predict("income", "SASANet"), quick)
     run("prediction-income-lightgbm", lambda: prediction.predict("income", "LightGBM"), quick)
     ranked = run("masking-income-0", lambda: masking.mask("income", 0), quick)
     assert set(ranked["rankings"]) == {"SASANet", *explainers.POSTHOC, "random"}
-    timed = run("timing-income", lambda: timing.measure_time("income"), quick)
+    timed = run("timing-income-0", lambda: timing.measure_time("income", 0), quick)
     assert timed["as_given"]["SASANet"] < timed["as_given"]["KernelSHAP"]
     run("values-income-0", lambda: values.value_curve("income", 0), quick)
     run("figures-income", lambda: figures.draw("income"), quick)
@@ -73,7 +116,8 @@ def test_the_other_experiments_and_the_page(quick):
     for title in ("## Prediction", "## What the paper claims", "## Which features", "## Time",
                   "## Predicting from some", "## Pictures"):  # fmt: skip
         assert title in text
-    assert (quick / "quick" / "income-overall.png").exists()
+    for picture in ("overall", "positive", "negative", "values"):
+        assert (quick / "quick" / f"income-{picture}.png").stat().st_size > 5_000
 
 
 @pytest.mark.usefixtures("quick")

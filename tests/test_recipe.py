@@ -74,6 +74,12 @@ def test_the_batch_is_a_power_of_two_within_its_bounds(n_rows):
     check_auto(lambda n: recipe(n, teacher=0.5).batch_size, n_rows, share, least)
 
 
+@pytest.mark.parametrize("n_rows", SIZES)
+def test_the_sequence_module_takes_small_batches(n_rows):
+    assert recipe(n_rows, network="sequence").batch_size == min(128, recipe(n_rows).batch_size)
+    assert recipe(n_rows, network="sequence", batch_size=300).batch_size == 300
+
+
 def test_another_rule_for_the_batch_is_noticed():
     with pytest.raises(AssertionError):
         check_auto(lambda n: n // 40, 12_000)

@@ -166,12 +166,12 @@ class MLPTokens(nn.Module):
         number = torch.tensor(is_number, dtype=torch.bool)
         self.register_buffer("numbers", number.nonzero()[:, 0], persistent=False)
         self.register_buffer("categories", (~number).nonzero()[:, 0], persistent=False)
-        counts = [0] + [c for c, flag in zip(places, is_number, strict=True) if not flag]
-        starts = torch.tensor(counts).cumsum(0)
-        self.register_buffer("starts", starts[:-1], persistent=False)
-        self.levels = nn.Parameter(torch.randn(int(starts[-1]), width))
+        levels = [n for n, flag in zip(places, is_number, strict=True) if not flag]
+        starts = torch.tensor(_starts(levels), dtype=torch.long)
+        self.register_buffer("starts", starts, persistent=False)
+        self.levels = nn.Parameter(torch.randn(sum(levels), width))
         with torch.no_grad():
-            self.levels[starts[:-1]] = 0.0
+            self.levels[starts] = 0.0
         sizes = [1, *hidden, width]
         self.weights, self.biases = nn.ParameterList(), nn.ParameterList()
         for fan_in, fan_out in pairwise(sizes):

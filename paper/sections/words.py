@@ -54,3 +54,12 @@ Where we differ from the paper, and why:
   how widely its attributions spread there, it does not say.
 - Our explanation takes longer than the paper's on its GPU; TreeSHAP explains another model.
 """
+
+CLAIMS = """
+"""
+
+SUBSETS = """
+"""
+
+PICTURES = """
+"""
