@@ -55,7 +55,8 @@ def _clear_rows(model: SASANetClassifier, X: Any, y: Any) -> dict[str, int]:
 
 
 def _save(name: str, found: tuple[Explanation, ...], paint: Any) -> None:
-    figure, axes = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
+    # One scale for both: the paper says that one of them exaggerates.
+    figure, axes = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained", sharex=True)
     for ax, label, one in zip(axes, NAMES, found, strict=True):
         paint(ax, one)
         ax.set_title(label)
@@ -74,12 +75,18 @@ def _top(values: Any, shown: int) -> Any:
 def _overall(ax: Axes, one: Explanation, shown: int) -> None:
     """Draw one dot per row and feature, dark for high numbers and rare levels."""
     top = _top(one.values, shown)
-    spread = np.random.RandomState(0).uniform(-0.3, 0.3, len(one.values))
     for height, j in enumerate(top):
-        colours = _ranks(one, j)
-        dots = one.values[:, j], height + spread
-        ax.scatter(*dots, c=colours, cmap="viridis_r", s=5, linewidths=0, rasterized=True)
+        dots = one.values[:, j], height + _swarm(one.values[:, j])
+        ax.scatter(*dots, c=_ranks(one, j), cmap="viridis_r", s=5, linewidths=0, rasterized=True)
     ax.set_yticks(range(len(top)), [_short(one.feature_names[j]) for j in top])
+
+
+def _swarm(values: Any) -> Any:
+    """Return how far each dot is moved up or down: the more, the more dots have about its value."""
+    edges = np.histogram_bin_edges(values, bins=40)
+    found = np.digitize(values, edges)
+    crowd = np.bincount(found)[found]
+    return np.random.RandomState(0).uniform(-0.4, 0.4, len(values)) * np.sqrt(crowd / crowd.max())
 
 
 def _ranks(one: Explanation, j: int) -> Any:
