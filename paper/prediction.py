@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from bench.measure import measure
-from bench.rivals import Settings
+from bench.rivals import Settings, System
 from bench.runner import RESULTS, Job
 
 from paper import data
 from paper.settings import FOLDER, is_quick, read_settings, results_folder
-from paper.systems import limits_of, make_systems
+from paper.systems import ABLATIONS, WHOLE, limits_of, make_systems
 
 _BORROWED = {"SASANet": "sasanet", "EBM": "ebm"}
 
@@ -27,13 +28,27 @@ _BORROWED = {"SASANet": "sasanet", "EBM": "ebm"}
 def predict(name: str, system: str) -> dict[str, Any]:
     """Tune one system on a data set and score it on every split, going on where it stopped."""
     settings = read_settings("prediction")
-    one = make_systems(name, settings)[system]
+    one = _system(name, system, settings)
     splits = data.splits(name, _count(name, system, settings), settings["rows"])
     budget = _budget(name, system, settings, one.search)
     half_done = FOLDER / "partial" / f"{name}-{system}-{budget}.json"
     _reopen(_job(name, system), budget, half_done)
     found = measure(one, splits, data.is_regression(name), half_done)
     return {"data": name, "system": system, "budget": budget} | found
+
+
+def _system(name: str, system: str, settings: dict[str, Any]) -> System:
+    """Return a system with what it may try: an ablation changes one thing and tries nothing."""
+    one = make_systems(name, settings)[system]
+    if system not in ABLATIONS or len(one.search) == 1:
+        return one
+    whole = results_folder() / f"{_job(name, WHOLE)}.json"
+    if not whole.exists():
+        raise SystemExit(
+            f"{system} takes the settings chosen for {WHOLE}, however: there is no {whole}; run "
+            f"the job {_job(name, WHOLE)} first."
+        )
+    return replace(one, search=(json.loads(whole.read_text())["tuning"]["chosen"],))
 
 
 def _count(name: str, system: str, settings: dict[str, Any]) -> int:
@@ -66,7 +81,7 @@ def is_done(file: Path) -> bool:
         return file.exists()
     found, settings = json.loads(file.read_text()), read_settings("prediction")
     name, system = found["data"], found["system"]
-    search = make_systems(name, settings)[system].search
+    search = _system(name, system, settings).search
     enough = len(found["splits"]) >= _count(name, system, settings)
     return enough and found.get("budget") == _budget(name, system, settings, search)
 

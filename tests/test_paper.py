@@ -93,6 +93,17 @@ def test_a_result_of_another_budget_is_not_gone_on_with(quick):
     assert again["splits"] != first["splits"]
 
 
+def test_an_ablation_takes_the_settings_of_the_whole(quick):
+    change(quick, "search = 1", "search = 2")
+    with pytest.raises(SystemExit, match="run the job prediction-income-sasanet_paper first"):
+        prediction.predict("income", "SASANet-d")
+    file = quick / "quick" / "prediction-income-sasanet_paper.json"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps({"tuning": {"chosen": {"learning_rate": 0.0123}}}))
+    found = prediction.predict("income", "SASANet-d")
+    assert found["tuning"] == {"chosen": {"learning_rate": 0.0123}, "tried": []}
+
+
 @pytest.mark.usefixtures("quick")
 def test_fits_of_more_than_a_minute_have_fewer_splits(monkeypatch):
     monkeypatch.setenv("SASANET_PAPER", "full")
