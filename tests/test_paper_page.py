@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from paper.page import seconds
 from paper.sections import subsets as subsets_section
 from paper.sections.prediction import claims, prediction
 from paper.sections.rankings import rankings
@@ -57,6 +58,12 @@ def timed(ours, theirs):
 )
 def test_a_verdict_needs_an_interval_without_zero(centre, half, sign, word):
     assert verdict(centre, half, sign)[1] == word
+
+
+def test_limits_are_told_with_their_exceptions():
+    usual = {"income": 40, "higgs": 40, "fraud": 40, "insurance": 40}
+    assert seconds(usual) == "40 seconds"
+    assert seconds(usual | {"income": 120}) == "40 seconds (Income 120)"
 
 
 def test_predictions_stand_beside_the_printed_ones():
