@@ -24,9 +24,9 @@ training part (networks: {trial} each; the chosen ones are in the result files).
 table two systems ran at a time, each network with one thread; "fits" are splits, or seeds where the
 split is official (Income, Insurance): {splits}, {slow} where a fit may take more than a minute.
 Our default, "SASANet", runs as it is; it and EBM on Income, Higgs and Fraud are those of
-[accuracy](accuracy.md). "SASANet (paper)" is the architecture of the paper, sizes of its Appendix
-H (on Higgs and Income smaller ones, those of our `"sequence"` network, for the paper's want a GPU).
-It has {paper} for a fit and {paper_trial} for a setting, and so do its
+[accuracy](accuracy.md). "SASANet (paper)" is the paper's architecture, with the sizes of Appendix H
+(on Higgs and Income smaller ones, those of our `"sequence"` network, for the paper's want a GPU). It
+has {paper} for a fit and {paper_trial} for a setting, and so do its
 ablations -p and -d, which take the settings chosen for it.
 
 Higgs here is 64,000 of the paper's 11 million rows: compare within the table only. Income has 40
