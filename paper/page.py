@@ -25,7 +25,7 @@ table two systems ran at a time, each network with one thread; "fits" are splits
 split is official (Income, Insurance): {splits}, {slow} where a fit may take more than a minute.
 Our default, "SASANet", runs as it is; it and EBM on Income, Higgs and Fraud are those of
 [accuracy](accuracy.md). "SASANet (paper)" is the paper's architecture, with the sizes of Appendix H
-(on Higgs and Income smaller ones, those of our `"sequence"` network, for the paper's want a GPU). It
+(on Higgs and Income smaller ones, those of our `"sequence"` network: the paper's want a GPU). It
 has {paper} for a fit and {paper_trial} for a setting, and so do its
 ablations -p and -d, which take the settings chosen for it.
 
