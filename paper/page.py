@@ -22,8 +22,9 @@ One TOML file in `paper/` holds the settings of each experiment. Every network h
 for a fit, and every system {search} settings to try, judged on held-out rows of the first split's
 training part (networks: {trial} each; the chosen ones are in the result files). For this
 table two systems ran at a time, each network with one thread; "fits" are splits, or seeds where the
-split is official (Income, Insurance): {splits}, {slow} where a fit may take more than a minute.
-Our default, "SASANet", runs as it is; it and EBM on Income, Higgs and Fraud are those of
+split is official (Income, Insurance): {splits}, {slow} where a fit may take more than a minute;
+where the column says less, the rest has not been run yet. Our default, "SASANet", runs as it is;
+it and EBM on Income, Higgs and Fraud are those of
 [accuracy](accuracy.md). "SASANet (paper)" is the paper's architecture, with the sizes of Appendix H
 (on Higgs and Income smaller ones, those of our `"sequence"` network: the paper's want a GPU). It
 has {paper} for a fit and {paper_trial} for a setting, and so do its
