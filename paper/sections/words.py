@@ -21,8 +21,8 @@ Where we differ from the paper, and why:
   smaller than the error of such a test part, and so are most of ours, as the intervals show.
 - **SASANet (paper)** and its ablations run an attention and a deep network over every prefix of an
   order: in as many seconds they see far fewer rows than other networks (on Income little more than
-  all of them once), and the paper does not say how long it trained. On Insurance ours is better than
-  the printed one, which is worse than the constant, and still worse than trees.
+  all of them once), and the paper does not say how long it trained. On Insurance ours is better
+  than the printed one, which is worse than the constant, and still worse than trees.
 """
 
 RANKINGS = """
@@ -73,8 +73,8 @@ may have had, and more than the other networks):
   Higgs has two hundred times our rows.
 - **The Shapley module makes predictions better, and so do positions**: not here. In equal time
   SASANet-d spends on predicting what SASANet spends on distilling, and is as good or better;
-  SASANet-p cannot be told from SASANet. That an average over orders beats one order is true, but
-  the default has it without averaging: its v(S) knows no order.
+  SASANet-p cannot be told from SASANet. Our default has nothing to average: its v(S) knows no
+  order.
 """
 
 SUBSETS = """
