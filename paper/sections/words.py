@@ -17,8 +17,9 @@ Where we differ from the paper, and why:
 - **SENN** is better here wherever the target is a class; on Income and Higgs its search chose the
   smaller penalty on the gradient. On Insurance it is as bad as printed.
 - **Fraud**: every system but the paper's own is better here than in the paper, whose random split
-  was a hard one or whose search was short. About a hundred test rows are positive: the paper's differences are
-  smaller than the error of such a test part, and so are most of ours, as the intervals show.
+  was a hard one or whose search was short. About a hundred test rows are positive: the paper's
+  differences are smaller than the error of such a test part, and so are most of ours, as the
+  intervals show.
 - **SASANet (paper)** and its ablations run an attention and a deep network over every prefix of an
   order: in as many seconds they see far fewer rows than other networks (on Income little more than
   all of them once), and the paper does not say how long it trained. On Insurance ours is better
