@@ -11,6 +11,7 @@ from paper.sections import words
 from paper.sections.results import SETS, Found, Run, by_data, counted, judged
 from paper.settings import read_printed
 
+_KEYS = ("ap", "auc")
 _KINDS = {"masking": "Feature masking", "adding": "Feature adding"}
 _HEAD = """## Which features matter: masking and adding
 
@@ -49,9 +50,6 @@ def _table(runs: list[Run], kind: str, printed: dict[str, Any]) -> str:
             gaps = (ours.mean(1) - theirs).T
             rows.append(["*difference*", *(f"*{a:+.3f} / {b:+.3f}*" for a, b in gaps)])
     return table(["ranking", *(f"top {k + 1}" for k in range(len(rows[0]) - 1))], rows)
-
-
-_KEYS = ("ap", "auc")
 
 
 def _points(ours: Any) -> list[str]:

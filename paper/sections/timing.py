@@ -94,7 +94,7 @@ def _claims(runs: dict[str, list[Run]]) -> str:
     rows = []
     for part, which in (("as_given", "as given"), ("shifted", "shifted")):
         for name, mine in runs.items():
-            for other in mine[0]["training_seconds"] | mine[0]["seconds"] if mine[1:] else ():
+            for other in mine[0]["seconds"] if mine[1:] else ():
                 if other != "SASANet" and other in mine[0][part]:
                     gaps = [run[part]["SASANet"] - run[part][other] for run in mine]
                     rows.append([which, SETS[name], other, *judged(gaps, mine, -1)])
