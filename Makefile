@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+TABLES := $(addprefix paper-,prediction masking timing values figures)
 
-.PHONY: demo test browser lint types check clean bench-core bench-faithful bench-accuracy bench-stream paper paper-quick picture
+.PHONY: demo test browser lint types check clean bench-core bench-faithful bench-accuracy bench-stream paper $(TABLES) paper-quick picture
 .DEFAULT_GOAL := test
 
 # One environment for everything; rebuilt when the requirements change.
@@ -50,10 +51,11 @@ bench-accuracy: $(READY)
 bench-stream: $(READY) browser
 	$(BIN)/python -m bench.stream
 
-# The paper's experiments: SASANET_DATA names the directory of the data sets, SASANET_FETCH=1 fetches all but Higgs. The quick ones are the same on small samples.
-paper: $(READY)
+# The paper's experiments, all or those of one table: SASANET_DATA names the directory of the data sets, SASANET_FETCH=1 fetches
+# all but Higgs. The quick ones are the same on small samples.
+paper $(TABLES): $(READY)
 	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[bench]'
-	$(BIN)/python -m paper.run
+	$(BIN)/python -m paper.run $(patsubst paper-%,%,$(filter paper-%,$@))
 
 paper-quick: $(READY)
 	SASANET_PAPER=quick $(BIN)/python -m paper.run

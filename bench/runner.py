@@ -49,11 +49,12 @@ def main(
     apart: bool = True,
     is_done: Callable[[Path], bool] = Path.exists,
 ) -> None:
-    """Run the job named on the command line, or all that are not done, then write the page."""
-    if len(sys.argv) > 1:
-        _run(jobs[sys.argv[1]], folder / f"{sys.argv[1]}.json")
+    """Run the job named on the command line, or those that are not done, then write the page."""
+    asked = sys.argv[1] if len(sys.argv) > 1 else ""
+    if asked in jobs:
+        _run(jobs[asked], folder / f"{asked}.json")
         return
-    for name in jobs:
+    for name in asked_for(asked, jobs):
         if not is_done(file := folder / f"{name}.json"):
             print(f"{name} …", flush=True)
             if apart:
@@ -62,3 +63,15 @@ def main(
                 _run(jobs[name], file)
             write_page(folder)
     write_page(folder)
+
+
+def asked_for(asked: str, jobs: dict[str, Job]) -> list[str]:
+    """Return the jobs whose names begin with the words asked for; all, if there are none."""
+    found = [name for name in jobs if f"{name}-".startswith(f"{asked}-") or not asked]
+    if not found:
+        known = sorted({name.split("-")[0] for name in jobs})
+        raise SystemExit(
+            f"A job's name, or the words some begin with, must be given, however: {asked!r}; "
+            f"choose from {', '.join(known)}, or one of {', '.join(jobs)}."
+        )
+    return found

@@ -29,11 +29,13 @@ def predict(name: str, system: str) -> dict[str, Any]:
     """Tune one system on a data set and score it on every split, going on where it stopped."""
     settings = read_settings("prediction")
     one = _system(name, system, settings)
-    splits = data.splits(name, _count(name, system, settings), settings["rows"])
     budget = _budget(name, system, settings, one.search)
     half_done = FOLDER / "partial" / f"{name}-{system}-{budget}.json"
     _reopen(_job(name, system), budget, half_done)
-    found = measure(one, splits, data.is_regression(name), half_done)
+    found: dict[str, Any] = {"splits": []}
+    while len(found["splits"]) < (wanted := _wanted(found["splits"], settings)):
+        splits = data.splits(name, wanted, settings["rows"])
+        found = measure(one, splits, data.is_regression(name), half_done)
     return {"data": name, "system": system, "budget": budget} | found
 
 
@@ -51,11 +53,12 @@ def _system(name: str, system: str, settings: dict[str, Any]) -> System:
     return replace(one, search=(json.loads(whole.read_text())["tuning"]["chosen"],))
 
 
-def _count(name: str, system: str, settings: dict[str, Any]) -> int:
-    """Return how many splits: fewer where the limit of a fit is above a minute."""
-    slow = 60 < limits_of(system, name, settings).fit < float("inf")
-    found: int = settings["slow_splits" if slow else "splits"]
-    return found
+def _wanted(splits: list[dict[str, Any]], settings: dict[str, Any]) -> int:
+    """Return how many splits: the first few tell whether a fit takes more than a minute."""
+    few: int = settings["slow_splits"]
+    seconds = [split["fit_seconds"] for split in splits[:few]]
+    slow = len(seconds) < few or sum(seconds) > 60 * few
+    return few if slow else max(few, settings["splits"])
 
 
 def _budget(name: str, system: str, settings: dict[str, Any], search: tuple[Settings, ...]) -> str:
@@ -76,13 +79,17 @@ def _reopen(job: str, budget: str, half_done: Path) -> None:
 
 
 def is_done(file: Path) -> bool:
-    """Tell whether a result is there; a prediction has as many splits and the budget asked for."""
+    """Tell whether a result is there; a prediction must be what the settings ask for."""
     if not file.exists() or not file.stem.startswith("prediction-"):
         return file.exists()
-    found, settings = json.loads(file.read_text()), read_settings("prediction")
-    name, system = found["data"], found["system"]
+    return is_current(json.loads(file.read_text()))
+
+
+def is_current(found: dict[str, Any]) -> bool:
+    """Tell whether a result has as many splits and the budget that the settings ask for."""
+    settings, name, system = read_settings("prediction"), found["data"], found["system"]
     search = _system(name, system, settings).search
-    enough = len(found["splits"]) >= _count(name, system, settings)
+    enough = len(found["splits"]) >= _wanted(found["splits"], settings)
     return enough and found.get("budget") == _budget(name, system, settings, search)
 
 

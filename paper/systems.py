@@ -1,8 +1,8 @@
 """Every system of the paper's first table, behind the interface of bench/rivals.py.
 
-Each network has the same time for a fit and for trying a setting, and each system the same number
-of settings to try; the settings are below, the chosen ones in the results. SASANet's default runs
-as it is.
+Each network, the paper's too, has the same time for a fit and for trying a setting, and each system
+the same number of settings to try; the settings are below, the chosen ones in the results.
+SASANet's default runs as it is.
 """
 
 from __future__ import annotations
@@ -23,8 +23,21 @@ from sasanet import ARCHITECTURES, Architecture, SASANetClassifier, SASANetRegre
 
 WHOLE = "SASANet (paper)"
 ABLATIONS = ("SASANet-p", "SASANet-d")
-NETWORKS = ("MLP", "NAM", "SITE", "SENN", "SSCN", "SHAPNet", "HarsanyiNet", "ViaSHAP")
 _EPOCHS = 40  # of the other networks at most: more than their defaults, so that time decides
+
+# What the networks of ``sasanet.baselines`` may try.
+_NETWORKS: dict[str, tuple[Settings, ...]] = {
+    "MLP": grid(layers=((256, 128), (512, 256)), dropout=(0.1, 0.3)),
+    "NAM": grid(activation=("exu", "relu"), output_penalty=(0.01, 0.1)),
+    "SITE": grid(prototype_penalty=(0.5, 5.0), dropout=(0.1, 0.3)),
+    "SENN": grid(layers=((64, 64), (256, 128)), gradient_penalty=(1e-2, 1e-4)),
+    "SSCN": grid(width=(64, 32), dropout=(0.1, 0.3)),
+    "SHAPNet": grid(structure=("shallow", "deep"), learning_rate=(2e-3, 5e-3)),
+    "HarsanyiNet": grid(width=(100, 200), depth=(3, 2)),
+    "ViaSHAP": grid(shapley_weight=(1.0, 0.1), learning_rate=(2e-3, 5e-4)),
+}
+# No larger rates: in a short trial on Higgs 4e-3 is best, in a long fit far behind 2e-3.
+_PAPERS_SEARCH = grid(learning_rate=(2e-3, 1e-3), dropout=(0.1, 0.3))
 
 
 @dataclass(frozen=True)
@@ -41,15 +54,9 @@ class Limits:
 
 def limits_of(system: str, data: str, settings: dict[str, Any]) -> Limits:
     """Return the seconds a system has; trees and lines take what they need, and so do we."""
-    if system == WHOLE or system in ABLATIONS:
-        return Limits(settings["paper_limit"][data], settings["paper_trial_limit"][data])
-    if system in NETWORKS:
+    if system in (*_NETWORKS, WHOLE, *ABLATIONS):
         return Limits(settings["time_limit"][data], settings["trial_limit"][data])
     return Limits(settings["default_limit"], settings["default_limit"])
-
-
-# No larger rates: in a short trial on Higgs 4e-3 is best, in a long fit far behind 2e-3.
-_PAPERS_SEARCH = grid(learning_rate=(2e-3, 1e-3), dropout=(0.1, 0.3))
 
 
 def make_systems(data: str, settings: dict[str, Any]) -> dict[str, System]:
@@ -57,7 +64,7 @@ def make_systems(data: str, settings: dict[str, Any]) -> dict[str, System]:
     # Appendix H's networks for Higgs and Income want a GPU: a step of theirs takes a core seconds.
     large = data in ("higgs", "income")
     paper = ARCHITECTURES["sequence" if large else f"paper-{data}"]
-    ours, limits, slow = (limits_of(one, data, settings) for one in ("SASANet", "MLP", WHOLE))
+    ours, limits = (limits_of(one, data, settings) for one in ("SASANet", WHOLE))
     found = {
         "constant": System(_constant),
         "LightGBM": System(
@@ -66,10 +73,10 @@ def make_systems(data: str, settings: dict[str, Any]) -> dict[str, System]:
         "EBM": rivals.SYSTEMS["ebm"],
         "decision tree": System(_tree, grid(max_depth=(6, 4, 8, 12))),
         "logistic regression": System(_linear, grid(C=(1.0, 0.01, 0.1, 10.0)), classes_only=True),
-        **_networks(limits, wide=data == "insurance"),
-        WHOLE: System(_sasanet(paper, slow), _PAPERS_SEARCH),
-        "SASANet-p": System(_sasanet(replace(paper, positions=1), slow), _PAPERS_SEARCH),
-        "SASANet-d": System(_sasanet(replace(paper, attribution="none"), slow), _PAPERS_SEARCH),
+        **{name: _network(name, limits, wide=data == "insurance") for name in _NETWORKS},
+        WHOLE: System(_sasanet(paper, limits), _PAPERS_SEARCH),
+        "SASANet-p": System(_sasanet(replace(paper, positions=1), limits), _PAPERS_SEARCH),
+        "SASANet-d": System(_sasanet(replace(paper, attribution="none"), limits), _PAPERS_SEARCH),
         "SASANet": System(_sasanet("set", ours)),
     }
     return {
@@ -77,35 +84,19 @@ def make_systems(data: str, settings: dict[str, Any]) -> dict[str, System]:
     }
 
 
-def _networks(limits: Limits, wide: bool) -> dict[str, System]:
-    """Return the networks of ``sasanet.baselines``; SHAPNet's pairs are too many in wide tables."""
-    structures = ("deep",) if wide else ("shallow", "deep")
-
-    def of(name: str, classes_only: bool = False, **choices: tuple[Any, ...]) -> System:
-        return System(_network(name, limits), grid(**choices), classes_only)
-
-    return {
-        "MLP": of("MLP", layers=((256, 128), (512, 256)), dropout=(0.1, 0.3)),
-        "NAM": of("NAM", activation=("exu", "relu"), output_penalty=(0.01, 0.1)),
-        "SITE": of("SITE", True, prototype_penalty=(0.5, 5.0), dropout=(0.1, 0.3)),
-        "SENN": of("SENN", layers=((64, 64), (256, 128)), gradient_penalty=(1e-2, 1e-4)),
-        "SSCN": of("SSCN", width=(64, 32), dropout=(0.1, 0.3)),
-        "SHAPNet": of("SHAPNet", structure=structures, learning_rate=(2e-3, 5e-3)),
-        "HarsanyiNet": of("HarsanyiNet", width=(100, 200), depth=(3, 2)),
-        "ViaSHAP": of("ViaSHAP", shapley_weight=(1.0, 0.1), learning_rate=(2e-3, 5e-4)),
-    }
-
-
 Fit = Callable[[Task, Settings], Any]
 
 
-def _network(name: str, limits: Limits) -> Fit:
+def _network(name: str, limits: Limits, wide: bool) -> System:
+    """Return a network of ``sasanet.baselines``; SHAPNet's pairs are too many in wide tables."""
+    search = [one for one in _NETWORKS[name] if not (wide and one.get("structure") == "shallow")]
+
     def fit(task: Task, settings: Settings) -> Any:
         kind = getattr(baselines, f"{name}{'Regressor' if task.regression else 'Classifier'}")
         fixed = {"random_state": task.seed, "max_epochs": _EPOCHS, "time_limit": limits.of(task)}
         return kind(**fixed, **settings).fit(task.X, task.y)
 
-    return fit
+    return System(fit, tuple(search), classes_only=not hasattr(baselines, f"{name}Regressor"))
 
 
 def _sasanet(network: str | Architecture, limits: Limits) -> Fit:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from bench.data import shifted
 from bench.rivals import SYSTEMS, Task
 from bench.runner import Job
@@ -37,6 +38,7 @@ def measure_time(name: str, seed: int) -> dict[str, Any]:
     return {
         "data": name,
         "rows": len(X),
+        "threads": torch.get_num_threads(),
         "test_share": case.test_share,
         "truth_rows": few,
         "orders": case.settings["orders"],

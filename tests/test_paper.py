@@ -7,7 +7,18 @@ import pytest
 from bench import data as bench_data
 from bench import runner
 from bench.data import Split
-from paper import data, explainers, figures, masking, page, prediction, settings, timing, values
+from paper import (
+    data,
+    explainers,
+    figures,
+    masking,
+    page,
+    prediction,
+    settings,
+    systems,
+    timing,
+    values,
+)
 from paper.run import all_jobs
 
 from sasanet.datasets import load_german_credit
@@ -104,13 +115,31 @@ def test_an_ablation_takes_the_settings_of_the_whole(quick):
     assert found["tuning"] == {"chosen": {"learning_rate": 0.0123}, "tried": []}
 
 
+@pytest.mark.parametrize(
+    ("seconds", "wanted"),
+    [([], 3), ([5, 5], 3), ([59] * 3, 10), ([61] * 3, 3), ([61] * 3 + [5] * 7, 3), ([5] * 10, 10)],
+)
+def test_fits_of_less_than_a_minute_have_more_splits(seconds, wanted):
+    full = {"splits": 10, "slow_splits": 3}
+    assert prediction._wanted([{"fit_seconds": one} for one in seconds], full) == wanted
+
+
+def test_quick_fits_go_on_to_all_splits(quick):
+    change(quick, "splits = 1\nslow", "splits = 4\nslow")
+    found = prediction.predict("income", "constant")
+    assert len(found["splits"]) == 4
+    assert prediction.is_current(found)
+    assert not prediction.is_current(found | {"splits": found["splits"][:3]})
+
+
 @pytest.mark.usefixtures("quick")
-def test_fits_of_more_than_a_minute_have_fewer_splits(monkeypatch):
+def test_every_network_has_the_same_time(monkeypatch):
     monkeypatch.setenv("SASANET_PAPER", "full")
     full = settings.read_settings("prediction")
-    counts = {system: prediction._count("higgs", system, full) for system in SYSTEMS}
-    assert counts["SASANet (paper)"] == full["slow_splits"] == 3
-    assert counts["MLP"] == counts["LightGBM"] == full["splits"] == 10
+    free = {"constant", "LightGBM", "EBM", "decision tree", "logistic regression", "SASANet"}
+    for name, limit in full["time_limit"].items():
+        limits = {one: systems.limits_of(one, name, full).fit for one in SYSTEMS}
+        assert {one for one in SYSTEMS if limits[one] == limit} == set(SYSTEMS) - free
 
 
 def test_the_other_experiments_and_the_page(quick):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from paper.page import seconds
+from paper import prediction as measured
 from paper.sections import subsets as subsets_section
-from paper.sections.prediction import claims, prediction
+from paper.sections.prediction import claims, prediction, seconds
 from paper.sections.rankings import rankings
 from paper.sections.results import verdict
 from paper.sections.subsets import subsets
@@ -19,7 +19,7 @@ def row_of(text, first):
 
 
 def predicted(system, auc, data="fraud"):
-    splits = [{"auc": one, "ap": one / 2} for one in auc]
+    splits = [{"auc": one, "ap": one / 2, "fit_seconds": 75} for one in auc]
     return {"data": data, "system": system, "splits": splits, "test_share": 0.25}
 
 
@@ -37,6 +37,7 @@ def timed(ours, theirs):
     return {
         "data": "fraud",
         "test_share": 0.25,
+        "threads": 1,
         "truth_rows": 100,
         "orders": 4_000,
         "seconds": {"SASANet": 2.0, "KernelSHAP": 60.0, "LIME": 200.0},
@@ -80,6 +81,15 @@ def test_predictions_stand_beside_the_printed_ones():
     ]
 
 
+def test_results_of_another_budget_are_named(monkeypatch):
+    run = predicted("NAM", [0.90, 0.92]) | {"budget": "of long ago"}
+    late = "to be measured again: NAM on Fraud."
+    assert late in prediction({"prediction-fraud-nam": run})
+    assert late not in prediction({"prediction-fraud-nam": predicted("NAM", [0.90, 0.92])})
+    monkeypatch.setattr(measured, "is_current", lambda _: True)
+    assert late not in prediction({"prediction-fraud-nam": run})
+
+
 def test_claims_are_judged_by_paired_differences():
     runs = {
         "prediction-fraud-a": predicted("SASANet (paper)", [0.95, 0.96, 0.97]),
@@ -121,6 +131,7 @@ def test_seconds_are_compared_as_ratios_and_distances_as_differences():
     assert distances[1:4] == ["0.5000 ± 0.0000", "0.514", "-0.014"]
     (verdicts,) = row_of(text, "as given")
     assert verdicts[2:] == ["KernelSHAP", "-0.4890 [-0.4923, -0.4857]", "yes"]
+    assert "on 1 CPU core (" in text
 
 
 def test_subsets_are_judged_by_seed_and_drawn(monkeypatch, tmp_path):

@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from statistics import mean
+from statistics import mean, mode
 
 from bench.page import paired_difference, spread, table
 
+from paper import prediction as measured
 from paper.sections import words
 from paper.sections.results import SETS, TITLES, Found, Run, by_data, of, verdict
 from paper.settings import read_printed, read_settings
 
+_HEAD = """## Prediction
+
+Every network, the paper's included, has {limit} for a fit, and every
+system {search} settings to try, judged on held-out rows of the first split's training part
+(networks: {trial} each; the chosen ones are in the result files). The
+ablations -p and -d take the settings chosen for the whole. Two systems ran at a time, each with one
+core. "Fits" are splits, or seeds where the split is official (Income, Insurance): {splits}, and at
+least {slow} where one takes more than a minute. "SASANet (paper)" is the paper's architecture, with
+the sizes of Appendix H (on Higgs and Income smaller ones, those of our `"sequence"` network: the
+paper's want a GPU). Our default, "SASANet", runs as it is; it and EBM on Income, Higgs and Fraud
+are those of [accuracy](accuracy.md).
+"""
+_LATE = """
+Measured with another limit or search than told above, and to be measured again: {}.
+"""
 MEASURES = {"insurance": ("rmse", "mae", "r2", "auc")}
 _OURS, _PAPERS = "SASANet", "SASANet (paper)"
 _PRINTED = {_OURS: _PAPERS}  # both are held against the paper's one
@@ -33,7 +49,32 @@ def prediction(found: Found) -> str:
     text = ""
     for name, runs in by_data(found, "prediction").items():
         text += f"\n### {SETS[name]}\n\n" + _table(name, {run["system"]: run for run in runs})
-    return f"## Prediction\n{text}{words.PREDICTION}" if text else ""
+    return _head() + text + _late(of(found, "prediction")) + words.PREDICTION if text else ""
+
+
+def _head() -> str:
+    settings = read_settings("prediction")
+    return _HEAD.format(
+        limit=seconds(settings["time_limit"]),
+        trial=seconds(settings["trial_limit"]),
+        search=settings["search"],
+        splits=settings["splits"],
+        slow=settings["slow_splits"],
+    )
+
+
+def seconds(limits: dict[str, float]) -> str:
+    """Return the limit of most data sets in words, and those of the others."""
+    usual = mode(limits.values())
+    others = [f"{SETS[name]} {limit:g}" for name, limit in limits.items() if limit != usual]
+    return f"{usual:g} seconds" + (f" ({', '.join(others)})" if others else "")
+
+
+def _late(runs: list[Run]) -> str:
+    """Name the results that the head does not speak of; borrowed ones have no budget here."""
+    own = [run for run in runs if "budget" in run and not measured.is_current(run)]
+    late = [f"{run['system']} on {SETS[run['data']]}" for run in own]
+    return _LATE.format(", ".join(late)) if late else ""
 
 
 def _table(name: str, runs: Found) -> str:

@@ -8,13 +8,13 @@ from typing import Any
 from bench.page import spread, table
 
 from paper.sections import words
-from paper.sections.results import SETS, Found, Run, by_data, counted, judged
+from paper.sections.results import SETS, Found, Run, by_data, counted, judged, of
 from paper.settings import read_printed
 
 _HEAD = """## Time and distance to the true Shapley values
 
-Seconds for 1,000 rows on two CPU cores (slow explainers are timed on fewer rows and scaled); RMSE
-to the Shapley values of v(S), log-odds. ± is the deviation over models. The paper ran on a GPU and
+Seconds for 1,000 rows on {cores} (slow explainers are timed on fewer rows and scaled); RMSE to
+the Shapley values of v(S), log-odds. ± is the deviation over models. The paper ran on a GPU and
 explained another model: of its seconds the ratio to SASANet's is what to compare.
 """
 _CLAIMS = """
@@ -32,7 +32,10 @@ def timing(found: Found) -> str:
         printed = read_printed()["timing"].get(name, {})
         text += f"\n### {SETS[name]}, {counted(len(mine), 'model')}\n\n"
         text += f"{_seconds(mine, printed)}\n{_distances(mine, printed)}\n{_truth(mine)}"
-    return _HEAD + text + _claims(runs) + words.TIMING if text else ""
+    if not text:
+        return ""
+    cores = counted(max(run["threads"] for run in of(found, "timing")), "CPU core")
+    return _HEAD.format(cores=cores) + text + _claims(runs) + words.TIMING
 
 
 def _seconds(runs: list[Run], printed: dict[str, Any]) -> str:
