@@ -78,13 +78,6 @@ def _reopen(job: str, budget: str, half_done: Path) -> None:
         half_done.write_text(json.dumps({key: found[key] for key in ("splits", "tuning")}))
 
 
-def is_done(file: Path) -> bool:
-    """Tell whether a result is there; a prediction must be what the settings ask for."""
-    if not file.exists() or not file.stem.startswith("prediction-"):
-        return file.exists()
-    return is_current(json.loads(file.read_text()))
-
-
 def is_current(found: dict[str, Any]) -> bool:
     """Tell whether a result has as many splits and the budget that the settings ask for."""
     settings, name, system = read_settings("prediction"), found["data"], found["system"]

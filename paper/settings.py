@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tomllib
 from pathlib import Path
@@ -32,6 +33,12 @@ def read_settings(experiment: str) -> dict[str, Any]:
         found = tomllib.load(file)
     quick = found.pop("quick")
     return found | quick if is_quick() else found
+
+
+def digest(experiment: str) -> str:
+    """Return a short name of what one result depends on: its settings, but for which are run."""
+    kept = {k: v for k, v in read_settings(experiment).items() if k not in ("data", "seeds")}
+    return hashlib.sha256(repr(sorted(kept.items())).encode()).hexdigest()[:8]
 
 
 def read_printed() -> dict[str, Any]:

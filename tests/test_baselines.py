@@ -260,6 +260,19 @@ def test_it_learns(name):
     check_learned(name, 0.9)
 
 
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("NAMClassifier", {"activation": "exu"}),
+        ("NAMClassifier", {"activation": "relu"}),
+        ("SHAPNetClassifier", {"structure": "shallow"}),
+        ("SHAPNetClassifier", {"structure": "deep"}),
+    ],
+)
+def test_it_learns_in_each_of_its_forms(name, settings):
+    check_learned(name, 0.9, **settings)
+
+
 def test_not_learning_is_noticed():
     with pytest.raises(AssertionError):
         check_learned("MLPClassifier", 0.9, learning_rate=1e-9)

@@ -19,7 +19,7 @@ from paper import (
     timing,
     values,
 )
-from paper.run import all_jobs
+from paper.run import all_jobs, is_done
 
 from sasanet.datasets import load_german_credit
 
@@ -70,8 +70,8 @@ def test_what_cannot_regress_is_left_out():
     assert "prediction-insurance-site" not in names
 
 
-def change(folder, before, after):
-    file = folder / "prediction.toml"
+def change(folder, before, after, experiment="prediction"):
+    file = folder / f"{experiment}.toml"
     quick_part = file.read_text().index("[quick]")
     text = file.read_text()
     file.write_text(text[:quick_part] + text[quick_part:].replace(before, after))
@@ -82,9 +82,9 @@ def test_more_splits_go_on_where_a_result_ends(quick):
         "prediction-income-constant", lambda: prediction.predict("income", "constant"), quick
     )
     file = quick / "quick" / "prediction-income-constant.json"
-    assert prediction.is_done(file)
+    assert is_done(file)
     change(quick, "splits = 1\nslow", "splits = 3\nslow")
-    assert not prediction.is_done(file)
+    assert not is_done(file)
     for half_done in (quick / "partial").glob("*"):
         half_done.unlink()  # a machine that has the results only
     more = run(
@@ -92,13 +92,13 @@ def test_more_splits_go_on_where_a_result_ends(quick):
     )
     assert len(more["splits"]) == 3
     assert more["splits"][0] == first["splits"][0]  # its seconds too: it was not fitted again
-    assert prediction.is_done(file)
+    assert is_done(file)
 
 
 def test_a_result_of_another_budget_is_not_gone_on_with(quick):
     first = run("prediction-income-mlp", lambda: prediction.predict("income", "MLP"), quick)
     change(quick, "time_limit = { income = 1,", "time_limit = { income = 0.5,")
-    assert not prediction.is_done(quick / "quick" / "prediction-income-mlp.json")
+    assert not is_done(quick / "quick" / "prediction-income-mlp.json")
     again = run("prediction-income-mlp", lambda: prediction.predict("income", "MLP"), quick)
     assert len(again["splits"]) == 1
     assert again["splits"] != first["splits"]
@@ -137,16 +137,17 @@ def test_every_network_has_the_same_time(monkeypatch):
     monkeypatch.setenv("SASANET_PAPER", "full")
     full = settings.read_settings("prediction")
     free = {"constant", "LightGBM", "EBM", "decision tree", "logistic regression", "SASANet"}
+    free |= {systems.LONG}
     for name, limit in full["time_limit"].items():
         limits = {one: systems.limits_of(one, name, full).fit for one in SYSTEMS}
         assert {one for one in SYSTEMS if limits[one] == limit} == set(SYSTEMS) - free
+        assert limits[systems.LONG] > limit
 
 
 def test_the_other_experiments_and_the_page(quick):
     run("prediction-income-sasanet", lambda: prediction.predict("income", "SASANet"), quick)
     run("prediction-income-lightgbm", lambda: prediction.predict("income", "LightGBM"), quick)
-    ranked = run("masking-income-0", lambda: masking.mask("income", 0), quick)
-    assert set(ranked["rankings"]) == {"SASANet", *explainers.POSTHOC, "random"}
+    run("masking-income-0", lambda: masking.mask("income", 0), quick)
     timed = run("timing-income-0", lambda: timing.measure_time("income", 0), quick)
     assert timed["as_given"]["SASANet"] < timed["as_given"]["KernelSHAP"]
     run("values-income-0", lambda: values.value_curve("income", 0), quick)
@@ -158,6 +159,18 @@ def test_the_other_experiments_and_the_page(quick):
         assert title in text
     for picture in ("overall", "positive", "negative", "values"):
         assert (quick / "quick" / f"income-{picture}.png").stat().st_size > 5_000
+
+
+def test_a_result_of_other_settings_is_not_done(quick):
+    file = quick / "quick" / "masking-income-0.json"
+    assert not is_done(file)
+    found = run("masking-income-0", all_jobs()["masking-income-0"], quick)
+    assert set(found["rankings"]) == {"SASANet", *explainers.POSTHOC, "random"}
+    assert is_done(file)
+    change(quick, "seeds = [0]", "seeds = [0, 1]", "masking")  # which are run changes no result
+    assert is_done(file)
+    change(quick, "kernel_samples = 100", "kernel_samples = 101", "masking")
+    assert not is_done(file)
 
 
 @pytest.mark.usefixtures("quick")

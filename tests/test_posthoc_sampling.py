@@ -231,3 +231,14 @@ def test_two_features_have_one_interaction():
     found = sampled_interactions(value, 2, n_samples=2)
     v = value(all_coalitions(2))
     assert found.values == pytest.approx([v[3] - v[1] - v[2] + v[0]], abs=ROUNDING)
+
+
+@pytest.mark.parametrize("antithetic", [False, True])
+def test_progress_is_shown_when_asked_for_and_counts_every_order(capsys, antithetic):
+    for verbose in (False, True):
+        permutation_shapley(
+            lambda masks: masks.sum(axis=1) * 1.0, 3, 10, antithetic, verbose=verbose
+        )
+        said = capsys.readouterr().err
+        assert ("orders" in said) is verbose
+        assert ("10/10" in said) is verbose

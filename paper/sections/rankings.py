@@ -9,21 +9,24 @@ from bench.page import table
 
 from paper.sections import words
 from paper.sections.results import SETS, Found, Run, by_data, counted, judged
-from paper.settings import read_printed
+from paper.settings import read_printed, read_settings
 
 _KEYS = ("ap", "auc")
 _KINDS = {"masking": "Feature masking", "adding": "Feature adding"}
 _HEAD = """## Which features matter: masking and adding
 
 AP / AUC of SASANet's own v(S) without (masking), or with only (adding), each row's top k features
-by |φ|; ± is the deviation over models. Masking: lower is better; adding: higher. "Own game": the
-explainer is asked about v(S) itself; else about the model with absent features replaced.
+by |φ|, on {explained:,} test rows. Of a rare class up to a quarter of them are taken, and weights
+undo that. ± is the deviation over models, each with rows of its own. Masking: lower is better;
+adding: higher. "Own game": the explainer is asked about v(S) itself; else about the model with
+absent features replaced. KernelSHAP has {kernel_samples} coalitions and {background} background
+rows, FastSHAP {fastshap_steps:,} steps on 20,000 training rows.
 """
 _CLAIMS = """
 ### SASANet's ranking against the others
 
-Difference of AUC, mean over top 1 to 5, paired by model, with its 95 % interval as above. Masking:
-below 0 is better for SASANet; adding: above 0.
+Difference of AUC, mean over top 1 to 5, paired by model, with Nadeau and Bengio's 95 % interval.
+Masking: below 0 is better for SASANet; adding: above 0.
 
 """
 
@@ -36,7 +39,9 @@ def rankings(found: Found) -> str:
         for name, mine in runs.items():
             text += f"\n### {title}, {SETS[name]}, {counted(len(mine), 'model')}\n\n"
             text += _table(mine, kind, read_printed()[kind].get(name, {}))
-    return _HEAD + text + _claims(runs) + words.RANKINGS if text else ""
+    if not text:
+        return ""
+    return _HEAD.format(**read_settings("masking")) + text + _claims(runs) + words.RANKINGS
 
 
 def _table(runs: list[Run], kind: str, printed: dict[str, Any]) -> str:

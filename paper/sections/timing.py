@@ -9,18 +9,23 @@ from bench.page import spread, table
 
 from paper.sections import words
 from paper.sections.results import SETS, Found, Run, by_data, counted, judged, of
-from paper.settings import read_printed
+from paper.settings import read_printed, read_settings
 
 _HEAD = """## Time and distance to the true Shapley values
 
-Seconds for 1,000 rows on {cores} (slow explainers are timed on fewer rows and scaled); RMSE to
-the Shapley values of v(S), log-odds. ± is the deviation over models. The paper ran on a GPU and
-explained another model: of its seconds the ratio to SASANet's is what to compare.
+Seconds for {explained:,} test rows on {cores}, KernelSHAP timed on {kernel_rows} of them and LIME
+on {lime_rows}; RMSE to the Shapley values of v(S), log-odds, on {kernel_rows} rows. A rare class
+has up to a quarter of the rows. ± is the deviation over models, each with rows of its own.
+KernelSHAP has {kernel_samples} coalitions and {background} background rows, FastSHAP
+{fastshap_steps:,} steps on 20,000 training rows. The paper ran on a GPU and explained another
+model: of its seconds the ratio to SASANet's is what to compare. [faithful.md](faithful.md) has
+SASANet's distance on more rows and orders.
 """
 _CLAIMS = """
 ### Is SASANet closest to the true values?
 
-Difference of RMSE, paired by model, with its 95 % interval as above; below 0 SASANet is closer.
+Difference of RMSE, paired by model, with Nadeau and Bengio's 95 % interval; below 0 SASANet is
+closer.
 
 """
 
@@ -35,7 +40,8 @@ def timing(found: Found) -> str:
     if not text:
         return ""
     cores = counted(max(run["threads"] for run in of(found, "timing")), "CPU core")
-    return _HEAD.format(cores=cores) + text + _claims(runs) + words.TIMING
+    head = _HEAD.format(cores=cores, **read_settings("timing"))
+    return head + text + _claims(runs) + words.TIMING
 
 
 def _seconds(runs: list[Run], printed: dict[str, Any]) -> str:
@@ -52,7 +58,7 @@ def _seconds(runs: list[Run], printed: dict[str, Any]) -> str:
                 spread(ours, 2),
                 _number(theirs, 1),
                 "–" if theirs is None else f"{mean(ours) - theirs:+.1f}",
-                spread(ratios, 1),
+                spread(ratios, 2),
                 "–" if theirs is None else f"{theirs / base:.0f}",
                 spread(learned, 0) if any(learned) else "",
             ]

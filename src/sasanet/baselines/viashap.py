@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from sasanet.baselines.inputs import AdditiveNetwork, Units, prediction_loss
 from sasanet.baselines.model import PARAMETERS, BaselineModel, read_sizes
+from sasanet.coalitions import kernel_coalitions
 from sasanet.contract import Columns
 from sasanet.losses import weighted_mean
 from sasanet.marginal import feed_forward
@@ -57,22 +58,6 @@ class ViaSHAP(AdditiveNetwork):
         return (found[:-1] - found[-1:]).unflatten(1, (len(self.columns), self.n_outputs))
 
 
-def kernel_coalitions(
-    n_rows: int, n_features: int, n_pairs: int, generator: torch.Generator
-) -> Tensor:
-    """Draw coalitions by the Shapley kernel, p(|S|) ∝ 1 / (|S| (N − |S|)), with complements.
-
-    Shape: → [n_rows, 2 · n_pairs, n_features] bool, for two or more features.
-    """
-    sizes = torch.arange(1, n_features)
-    weights = 1 / (sizes * (n_features - sizes))
-    drawn = torch.multinomial(weights, n_rows * n_pairs, replacement=True, generator=generator)
-    keys = torch.rand(n_rows, n_pairs, n_features, generator=generator)
-    ranks = keys.argsort(-1).argsort(-1)
-    kept = ranks < sizes[drawn].view(n_rows, n_pairs, 1)
-    return torch.cat([kept, ~kept], 1)
-
-
 def viashap_step(
     network: ViaSHAP,
     rows: Rows,
@@ -86,8 +71,8 @@ def viashap_step(
     loss = prediction_loss(network.bias + found.sum(1), rows, config)
     if len(network.columns) == 1:  # one player takes everything
         return loss
-    kept = kernel_coalitions(len(rows), len(network.columns), n_pairs, generator)
-    kept = kept.to(found.device)
+    players = torch.ones_like(rows.present)  # a missing cell is a player too, at its reference
+    kept = kernel_coalitions(players, n_pairs, generator)
     values = network.values(rows.cells, kept) - network.bias
     gaps = values - torch.einsum("bmn,bnk->bmk", kept.to(found.dtype), found)
     return loss + shapley_weight * weighted_mean(gaps.square(), rows.weights)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from tqdm.auto import tqdm
 
 from sasanet.errors import InvalidInputError
 from sasanet.posthoc.game import Floats, Game, ValueFunction, check_integer, make_generator
@@ -43,6 +44,7 @@ def permutation_shapley(
     n_orders: int = 200,
     antithetic: bool = True,
     random_state: int = 0,
+    verbose: bool = False,
 ) -> SampledShapley:
     """Return Shapley values as the mean gain over random orders O (Eq. 2).
 
@@ -63,6 +65,8 @@ def permutation_shapley(
         Whether to use each order with its reverse; standard errors are then over pairs.
     random_state : int
         Seed of the orders.
+    verbose : bool
+        Whether to show a progress bar.
 
     Returns
     -------
@@ -87,11 +91,13 @@ def permutation_shapley(
         )
     game, generator, moments = Game(value, d), make_generator(random_state), Moments()
     n_draws, size = n_orders // least, game.chunk(least * (d + 1))
-    for start in range(0, n_draws, size):
-        # A feature's place in a random order is a random order itself.
-        places = generator.random((min(size, n_draws - start), d)).argsort(axis=1)
-        gains = _gains(game, places)
-        moments.add((gains + _gains(game, d - 1 - places)) / 2 if antithetic else gains)
+    with tqdm(total=n_orders, desc="orders", disable=not verbose) as bar:
+        for start in range(0, n_draws, size):
+            # A feature's place in a random order is a random order itself.
+            places = generator.random((min(size, n_draws - start), d)).argsort(axis=1)
+            gains = _gains(game, places)
+            moments.add((gains + _gains(game, d - 1 - places)) / 2 if antithetic else gains)
+            bar.update(least * len(places))
     return SampledShapley(
         game.shaped(moments.mean),
         game.shaped(moments.error_std()),
