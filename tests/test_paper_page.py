@@ -142,7 +142,7 @@ def test_seconds_are_compared_as_ratios_and_distances_as_differences():
     assert distances[1:4] == ["0.5000 ± 0.0000", "0.514", "-0.014"]
     (verdicts,) = row_of(text, "as given")
     assert verdicts[2:] == ["KernelSHAP", "-0.4890 [-0.4923, -0.4857]", "yes"]
-    assert "on 1 CPU core (" in text
+    assert "on 1 CPU core, " in text
 
 
 def test_subsets_are_judged_by_seed_and_drawn(monkeypatch, tmp_path):
