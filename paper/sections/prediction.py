@@ -11,6 +11,7 @@ from paper import prediction as measured
 from paper.sections import words
 from paper.sections.results import SETS, TITLES, Found, Run, by_data, of, verdict
 from paper.settings import read_printed, read_settings
+from paper.systems import LONG, WHOLE
 
 _HEAD = """## Prediction
 
@@ -42,15 +43,18 @@ _LATE = """
 Measured with another limit or search than told above, and to be measured again: {}.
 """
 MEASURES = {"insurance": ("rmse", "mae", "r2", "auc")}
-_OURS, _PAPERS = "SASANet", "SASANet (paper)"
-_LONG = "SASANet (paper long)"
+_OURS, _PAPERS, _LONG = "SASANet", WHOLE, LONG
 _PRINTED = dict.fromkeys((_OURS, _LONG), _PAPERS)  # all are held against the paper's one
+_RIVALS = {
+    "SASANet matches black boxes": ("LightGBM", "MLP"),
+    "it beats other self-attributing networks": ("NAM", "SITE", "SENN"),
+}
 _PAIRS = (
-    *((_PAPERS, one, "SASANet matches black boxes") for one in ("LightGBM", "MLP")),
-    (_LONG, "LightGBM", "SASANet matches black boxes"),
     *(
-        (_PAPERS, one, "it beats other self-attributing networks")
-        for one in ("NAM", "SITE", "SENN")
+        (paper, one, claim)
+        for claim, rivals in _RIVALS.items()
+        for one in rivals
+        for paper in (_PAPERS, _LONG)
     ),
     (_PAPERS, "SASANet-d", "the Shapley module makes predictions better"),
     (_PAPERS, "SASANet-p", "positions make predictions better"),
