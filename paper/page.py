@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from paper import prediction as measured
+from paper.sections.aims import aims
 from paper.sections.pictures import pictures
 from paper.sections.prediction import claims, prediction
 from paper.sections.rankings import rankings
@@ -31,7 +32,7 @@ def write_page(results: Path) -> None:
     """Write the page from what has been measured so far; a quick run writes beside its results."""
     found = {path.stem: json.loads(path.read_text()) for path in sorted(results.glob("*.json"))}
     found |= measured.borrowed()
-    sections = (prediction, claims, rankings, timing, subsets, pictures)
+    sections = (prediction, aims, claims, rankings, timing, subsets, pictures)
     parts = [_HEAD, *(section(found) for section in sections)]
     page = results / "paper.md" if is_quick() else FOLDER.parent / "docs" / "paper.md"
     page.parent.mkdir(exist_ok=True)

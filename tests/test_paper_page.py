@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from paper import prediction as measured
 from paper.sections import subsets as subsets_section
+from paper.sections.aims import aims
 from paper.sections.prediction import claims, prediction, seconds
 from paper.sections.rankings import rankings
 from paper.sections.results import verdict
@@ -115,6 +116,22 @@ def test_income_has_no_interval_of_precision_as_its_test_rows_were_not_redrawn_f
     assert (word, gap, none) == ("yes", "+0.0248", "–")
 
 
+def test_our_default_is_held_to_the_printed_figures_and_to_lightgbm():
+    runs = {
+        "prediction-income-a": predicted("SASANet", [0.95, 0.96], "income"),
+        "prediction-fraud-a": predicted("SASANet", [0.95, 0.96, 0.97]),
+        "prediction-fraud-b": predicted("LightGBM", [0.94, 0.97, 0.97]),
+    }
+    precision, area = row_of(aims(runs), "Income")
+    assert precision[1:] == ["AP", "0.4775 ± 0.0035", "0.6864, printed for SASANet", "no"]
+    assert area[1:] == ["AUC", "0.9550 ± 0.0071", "0.9542, printed for SASANet", "yes"]
+    ((*_, held, reached),) = row_of(aims(runs), "Fraud")
+    assert held.startswith("LightGBM; difference +0.0000 [")
+    assert reached == "yes"
+    runs["prediction-fraud-b"] = predicted("LightGBM", [0.98, 0.991, 0.999])
+    assert row_of(aims(runs), "Fraud")[0][-1] == "no"
+
+
 def test_rankings_have_spreads_differences_and_verdicts():
     runs = [ranked(0.90, 0.95, 0.97), ranked(0.91, 0.96, 0.98), ranked(0.92, 0.97, 0.99)]
     text = rankings({f"masking-fraud-{seed}": run for seed, run in enumerate(runs)})
@@ -161,5 +178,5 @@ def test_subsets_are_judged_by_seed_and_drawn(monkeypatch, tmp_path):
 
 
 def test_an_experiment_without_results_has_no_section():
-    for section in (prediction, claims, rankings, timing, subsets):
+    for section in (prediction, aims, claims, rankings, timing, subsets):
         assert section({}) == ""
