@@ -14,8 +14,7 @@ Where we differ from the paper, and why:
   look at.
 - **Higgs**: we have 48,000 training rows, the paper 10 million. Most systems are worse for it, and
   large networks lose more than trees.
-- **MLP, NAM and SITE** on Income are about as good as printed by AUC, and a little worse by AP; more
-  than two minutes would not help them.
+- **MLP, NAM and SITE** on Income are about as good as printed by AUC, and a little worse by AP.
 - **SENN** is better here wherever the target is a class. On Insurance it is as bad as printed, in
   training already: coefficients times cells run away where cells are far from the mean.
 - **Fraud**: every system but the paper's own is better here than in the paper, whose random split
@@ -23,7 +22,7 @@ Where we differ from the paper, and why:
   differences are smaller than the error of such a test part, and so are most of ours, as the
   intervals show.
 - **SASANet (paper)** and its ablations run an attention and a deep network over every prefix of an
-  order: in as many seconds they see far fewer rows than other networks (on Income less than all of
+  order: in as many seconds they see far fewer rows than other networks (on Income hardly all of
   them once), and the paper does not say how long it trained. With more time ("long") ours is better
   and would go on. On Insurance it is better than the printed one, which is worse than the constant,
   and still worse than trees.
