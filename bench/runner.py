@@ -72,6 +72,6 @@ def asked_for(asked: str, jobs: dict[str, Job]) -> list[str]:
         known = sorted({name.split("-")[0] for name in jobs})
         raise SystemExit(
             f"A job's name, or the words some begin with, must be given, however: {asked!r}; "
-            f"choose from {', '.join(known)}, or one of {', '.join(jobs)}."
+            f"choose from {', '.join(known)}, or name a job such as {next(iter(jobs))}."
         )
     return found

@@ -29,5 +29,5 @@ def test_jobs_are_asked_for_by_the_words_they_begin_with(asked, count):
 
 @pytest.mark.parametrize("asked", ["mask", "masking-fraud-", "fraud"])
 def test_words_no_job_begins_with_are_refused(asked):
-    with pytest.raises(SystemExit, match=r"however: '.*; choose from masking, timing, or one of"):
+    with pytest.raises(SystemExit, match=r"however: '.*; choose from masking, timing, or name a"):
         asked_for(asked, JOBS)
