@@ -28,9 +28,11 @@ where one takes more than a minute.
 "SASANet (paper)" is the paper's architecture with the sizes of Appendix H on Fraud and Insurance.
 On Higgs and Income, where they want a GPU, it is our `"sequence"` network: smaller, numbers between
 knots instead of through a small network, ReLU, λ_s = 1 and a larger share of the loss for complete
-rows. "SASANet (paper long)" is the same with more time: {long}. Our default, "SASANet", runs as it
-is, with what trees expect as half of its labels; it and EBM on Income, Higgs and Fraud are those of
-[accuracy](accuracy.md), where LightGBM has twelve settings to try and is a little better on Income.
+rows. "SASANet (paper long)" is the same with more time, {long}.
+
+Our default, "SASANet", runs as it is, with what trees expect as half of its labels; it and EBM on
+Income, Higgs and Fraud are those of [accuracy](accuracy.md), where LightGBM has twelve settings to
+try and is a little better on Income.
 """
 _CLAIMS = """## What the paper claims of its rankings
 
