@@ -25,8 +25,8 @@ Where we differ from the paper, and why:
 - **SASANet (paper)** and its ablations run an attention and a deep network over every prefix of an
   order: in as many seconds they see far fewer rows than other networks (on Income hardly all of
   them once), and the paper does not say how long it trained. With more time ("long") ours is better
-  on Income and Higgs. On Insurance it is better than the printed one, which is worse than the constant,
-  and still worse than trees.
+  on Income and Higgs. On Insurance it is better than the printed one, which is worse than the
+  constant, and still worse than trees.
 """
 
 RANKINGS = """
@@ -71,8 +71,8 @@ What this says of the paper's claims, and where we differ:
   rows get a second look. KernelSHAP is slower by two orders of magnitude on Income and Higgs, as
   the paper says ("over 200 times"), and less on Fraud; with shap's own choice of 2,048 coalitions
   and two for each feature it would take four times as long and be closer to v(S) in its own game.
-  LIME is not slower than KernelSHAP by an order of magnitude, as in the paper: one call predicts
-  its 5,000 samples. TreeSHAP explains another model.
+  LIME, ten times slower than KernelSHAP or more in the paper, takes about as long as it here: one
+  call predicts its 5,000 samples. TreeSHAP explains another model.
 """
 
 CLAIMS = """
