@@ -19,11 +19,11 @@ Every network, the paper's included, has {limit} for a fit (and at
 most 40 epochs), and every system {search} settings to try, judged on held-out rows of the first
 split's training part (networks: {trial} each; the chosen ones are in
 the result files). On Higgs and Fraud some of these rows are test rows of later splits, for every
-system alike. SHAPNet has two settings on Insurance, whose pairs of features are too many for the
-other two; the ablations -p and -d take the settings chosen for the whole. Two systems ran at a
-time, each with one core; "seconds" are those of a fit, not all on the same machine. "Fits" are
-splits, or seeds where the split is official (Income, Insurance): {splits}, and at least {slow}
-where one takes more than a minute.
+system alike but our default, which chooses nothing. SHAPNet has two settings on Insurance, whose
+pairs of features are too many for the other two; the ablations -p and -d take the settings chosen
+for the whole. Two systems ran at a time, each with one core; "seconds" are those of a fit, not all
+on the same machine. "Fits" are splits, or seeds where the split is official (Income, Insurance):
+{splits}, and at least {slow} where one takes more than a minute.
 
 "SASANet (paper)" is the paper's architecture with the sizes of Appendix H on Fraud and Insurance.
 On Higgs and Income, where they want a GPU, it is our `"sequence"` network: smaller, numbers between
