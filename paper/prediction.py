@@ -6,7 +6,6 @@ splits, seeds and search.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import replace
 from functools import partial
@@ -19,7 +18,7 @@ from bench.rivals import Settings, System
 from bench.runner import RESULTS, Job
 
 from paper import data
-from paper.settings import FOLDER, is_quick, read_settings, results_folder
+from paper.settings import FOLDER, is_quick, read_settings, results_folder, short_name
 from paper.systems import ABLATIONS, WHOLE, limits_of, make_systems
 
 _BORROWED = {"SASANet": "sasanet", "EBM": "ebm"}
@@ -63,8 +62,7 @@ def _wanted(splits: list[dict[str, Any]], settings: dict[str, Any]) -> int:
 
 def _budget(name: str, system: str, settings: dict[str, Any], search: tuple[Settings, ...]) -> str:
     """Return a short name of what a result depends on, so that no other takes it up."""
-    parts = (settings["rows"], limits_of(system, name, settings), search)
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
+    return short_name((settings["rows"], limits_of(system, name, settings), search))
 
 
 def _reopen(job: str, budget: str, half_done: Path) -> None:

@@ -38,7 +38,12 @@ def read_settings(experiment: str) -> dict[str, Any]:
 def digest(experiment: str) -> str:
     """Return a short name of what one result depends on: its settings, but for which are run."""
     kept = {k: v for k, v in read_settings(experiment).items() if k not in ("data", "seeds")}
-    return hashlib.sha256(repr(sorted(kept.items())).encode()).hexdigest()[:8]
+    return short_name(sorted(kept.items()))
+
+
+def short_name(parts: Any) -> str:
+    """Return eight letters that stand for plain data."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
 
 
 def read_printed() -> dict[str, Any]:

@@ -6,7 +6,7 @@ from statistics import mean
 
 from bench.page import paired_difference, spread, table, with_interval
 
-from paper.sections.results import SETS, TITLES, Found, Run, of
+from paper.sections.results import SETS, TITLES, Found, Run, by_system
 from paper.settings import read_printed
 from paper.systems import WHOLE
 
@@ -22,7 +22,7 @@ rows are not the paper's, LightGBM of the table above: not below it by more than
 
 def aims(found: Found) -> str:
     """Return whether our default reaches them."""
-    runs = {(run["data"], run["system"]): run for run in of(found, "prediction")}
+    runs = by_system(found)
     rows = []
     for name, key, system in _PRINTED:
         if ours := runs.get((name, "SASANet")):

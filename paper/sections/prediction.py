@@ -9,7 +9,7 @@ from bench.page import paired_difference, spread, table
 
 from paper import prediction as measured
 from paper.sections import words
-from paper.sections.results import SETS, TITLES, Found, Run, by_data, of, verdict
+from paper.sections.results import SETS, TITLES, Found, Run, by_data, by_system, of, verdict
 from paper.settings import read_printed, read_settings
 from paper.systems import LONG, WHOLE
 
@@ -109,9 +109,9 @@ def _table(name: str, runs: Found) -> str:
         if system in runs:
             theirs = printed.get(_PRINTED.get(system, system), {})
             splits = runs[system]["splits"]
-            seconds = f"{mean(split['fit_seconds'] for split in splits):.0f}"
+            fit = f"{mean(split['fit_seconds'] for split in splits):.0f}"
             cells = _cells(runs[system], measures, theirs)
-            rows.append([system, str(len(splits)), seconds, *cells])
+            rows.append([system, str(len(splits)), fit, *cells])
     header = ["system", "fits", "seconds"]
     for key in measures:
         header += [TITLES[key], "paper", "difference"]
@@ -133,7 +133,7 @@ def _cells(run: Run, measures: Iterable[str], printed: dict[str, tuple[float, fl
 
 def claims(found: Found) -> str:
     """Hold what the paper says of its rankings against paired differences."""
-    runs = {(run["data"], run["system"]): run for run in of(found, "prediction")}
+    runs = by_system(found)
     rows = []
     for better, worse, claim in _PAIRS:
         for name, title in SETS.items():

@@ -25,6 +25,11 @@ def by_data(found: Found, experiment: str) -> dict[str, list[Run]]:
     return {name: mine for name, mine in every.items() if mine}
 
 
+def by_system(found: Found) -> dict[tuple[str, str], Run]:
+    """Return the predictions by data set and system."""
+    return {(run["data"], run["system"]): run for run in of(found, "prediction")}
+
+
 def counted(n: int, what: str) -> str:
     """Return how many of something there are, in words."""
     return f"{n} {what}" if n == 1 else f"{n} {what}s"
