@@ -16,7 +16,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 demo: $(READY)
-	$(BIN)/python -m sasanet.demo
+	$(BIN)/python -m sasanet.cli.demonstration
 
 test: check browser
 	$(BIN)/python -m pytest

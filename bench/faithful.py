@@ -22,13 +22,14 @@ import shap
 import shapiq
 import torch
 from lightgbm import LGBMClassifier, LGBMRegressor
-from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from bench import data, runner
 from bench.faithful_page import write_page
-from sasanet import SASANetClassifier, SASANetRegressor, closed_form, datasets, load
+from sasanet import SASANetClassifier, SASANetRegressor, datasets, load
+from sasanet.arrays import Floats
 from sasanet.datasets import KnownTable
+from sasanet.network.attribution import closed_form
 from sasanet.posthoc import (
     all_coalitions,
     exact_shapley,
@@ -41,7 +42,6 @@ MODELS = Path(__file__).parent / "models"
 TABLES = ("higgs_64k", "creditcard", "census", "coil2000")
 ROWS, SPEED_ROWS = 1_000, 4_000
 ORDERS, SHIFT_ORDERS = 10_000, 2_000  # the paper takes 10,000; the noise that is left is stated
-Floats = NDArray[np.float64]
 
 
 def _split(name: str) -> data.Split:
@@ -247,10 +247,14 @@ def coverage() -> dict[str, Any]:
         rows = table.X[:400]
         truth = exact_shapley(game_of(model, rows), 12)
         for effort in (16, 64, 256, 0.01):
-            found = model.explain(rows, refine=effort)
+            of_error = isinstance(effort, float)
+            refine: dict[str, Any] = {"max_error" if of_error else "n_orders": effort}
+            found = model.explain(rows, **refine)
             assert found.error_std is not None
             inside = np.abs(found.values - truth) < 1.96 * found.error_std
-            result[f"correlation {correlation}, refine={effort}"] = {
+            result[
+                f"correlation {correlation}, {'max_error' if of_error else 'n_orders'}={effort}"
+            ] = {
                 "pairs": inside.size,
                 "coverage": float(inside.mean()),
                 "rmse": _rmse(found.values, truth),
@@ -289,7 +293,7 @@ def estimators(name: str) -> dict[str, Any]:
             "antithetic orders": error(*paired),
             "KernelSHAP, paired": error(*kernel),
             "LeverageSHAP": error(*leverage),
-            "refine": error(model.explain(rows, refine=orders).values),
+            "refine": error(model.explain(rows, n_orders=orders).values),
         }
     return result
 

@@ -70,7 +70,7 @@ def _census(text: bytes) -> pd.DataFrame:
     table = _columns(text, ",", CENSUS, kinds).astype({"instance_weight": "float64"})
     labels = table["income"].str.strip(" .")
     if not labels.isin(list(INCOMES)).all():
-        raise ValueError(f"an income must be - 50000. or 50000+., however: {set(labels)}")
+        raise ValueError(f"an income must be - 50000. or 50000+., got {set(labels)}")
     return table.assign(income=labels.map(INCOMES).astype("int8"))
 
 
@@ -82,7 +82,7 @@ def coil2000(archive: bytes) -> dict[str, pd.DataFrame]:
     features = _columns(test, "\t", COIL[:-1], "int8")
     target = _columns(targets, "\t", COIL[-1:], "int8")
     if len(features) != len(target):
-        raise ValueError(f"every row must have a target, however: {len(features)=} {len(target)=}")
+        raise ValueError(f"every row must have a target, got {len(features)=} {len(target)=}")
     return {
         "coil2000_train": _columns(train, "\t", COIL, "int8"),
         "coil2000_test": pd.concat([features, target], axis=1),
@@ -93,7 +93,7 @@ def credit_card(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return OpenML's frame with our columns and types; its label is a number, word or category."""
     absent = [column for column in CREDIT if column not in frame]
     if absent:
-        raise ValueError(f"it must have Time, V1 … V28, Amount and Class, however: {absent=}")
+        raise ValueError(f"it must have Time, V1 … V28, Amount and Class, got {absent=}")
     table = frame[CREDIT].astype(dict.fromkeys(CREDIT[1:-1], "float64"))
     table["Time"] = frame["Time"].astype("int32")
     table["Class"] = frame["Class"].astype(str).str.strip("'").astype("int8")
@@ -104,7 +104,7 @@ def _columns(text: bytes, separator: str, names: list[str], kinds: Any) -> pd.Da
     """Read text without a header; cells lose the blanks before them and keep those behind them."""
     first = text.splitlines()[0].decode() if text.strip() else ""
     if first.count(separator) + 1 != len(names):
-        raise ValueError(f"a row must have {len(names)} cells, however: {first[:80]!r}")
+        raise ValueError(f"a row must have {len(names)} cells, got {first[:80]!r}")
     return pd.read_csv(
         io.BytesIO(text),
         sep=separator,
@@ -125,7 +125,7 @@ def _members(archive: bytes, *names: str) -> list[bytes]:
         raise ValueError(f"the archive is broken ({error})") from error
     absent = [name for name in names if name not in found]
     if absent:
-        raise ValueError(f"the archive must hold {', '.join(names)}, however: {absent=}")
+        raise ValueError(f"the archive must hold {', '.join(names)}, got {absent=}")
     return [found[name] for name in names]
 
 

@@ -71,7 +71,7 @@ def asked_for(asked: str, jobs: dict[str, Job]) -> list[str]:
     if not found:
         known = sorted({name.split("-")[0] for name in jobs})
         raise SystemExit(
-            f"A job's name, or the words some begin with, must be given, however: {asked!r}; "
+            f"A job's name, or the words some begin with, must be given, got {asked!r}; "
             f"choose from {', '.join(known)}, or name a job such as {next(iter(jobs))}."
         )
     return found

@@ -21,7 +21,7 @@ from sklearn.preprocessing import OrdinalEncoder, QuantileTransformer
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sasanet.heap import steady_heap
+from sasanet.malloc import steady_heap
 
 MEMBERS, WIDTH, BLOCKS = 16, 256, 2
 PATIENCE = 12  # epochs

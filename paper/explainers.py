@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from paper import data
 from paper.settings import FOLDER, is_quick, read_settings
 from sasanet import SASANetClassifier, load
-from sasanet.explanation import Explanation
-from sasanet.fastshap import FastSHAP
+from sasanet.explanation.explanation import Explanation
 from sasanet.posthoc import game_of, kernel_shap, marginal_game
+from sasanet.posthoc.fastshap import FastSHAP
 
 FAST_ROWS = 20_000  # training rows FastSHAP learns from
 

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from paper.explainers import make_case
 from paper.settings import picture_folder, read_settings
 from sasanet import SASANetClassifier
-from sasanet.explanation import Explanation
+from sasanet.explanation.explanation import Explanation
 
 NAMES = ("SASANet", "KernelSHAP")
 

@@ -10,13 +10,11 @@ from typing import Any
 
 import numpy as np
 from bench.runner import Job
-from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from paper.explainers import POSTHOC, Case, make_case
 from paper.settings import read_settings
-
-Floats = NDArray[np.float64]
+from sasanet.arrays import Floats
 
 
 def mask(name: str, seed: int) -> dict[str, Any]:

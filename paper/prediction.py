@@ -46,7 +46,7 @@ def _system(name: str, system: str, settings: dict[str, Any]) -> System:
     whole = results_folder() / f"{_job(name, WHOLE)}.json"
     if not whole.exists():
         raise SystemExit(
-            f"{system} takes the settings chosen for {WHOLE}, however: there is no {whole}; run "
+            f"{system} takes the settings chosen for {WHOLE}, got there is no {whole}; run "
             f"the job {_job(name, WHOLE)} first."
         )
     return replace(one, search=(json.loads(whole.read_text())["tuning"]["chosen"],))

@@ -11,9 +11,10 @@ import torch
 
 from made_explanations import CLASSES, make
 from made_marginals import marginal_maker
-from sasanet.architecture import Architecture
-from sasanet.coalitions import random_orders
-from sasanet.network import Columns, SASANet
+from sasanet.network.architecture import Architecture
+from sasanet.network.coalitions import random_orders
+from sasanet.network.sasanet import SASANet
+from sasanet.table.columns import Columns
 
 SMALL = {
     "attribution": "context",  # the default is a formula and has no parameters to stir

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from sasanet.explanation import Explanation
+from sasanet.explanation.explanation import Explanation
 
 NAMES = ("age", "job", "flag", "income")
 CLASSES = ("setosa", "versicolor", "virginica")

@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from sasanet.network import Columns
+from sasanet.table.columns import Columns
 
 LONG = Columns((5, 4, 7, 3, 6), (True, False, True, False, True))  # every cell can be changed
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from sasanet.encoder import TableEncoder
+from sasanet.table.encoder import TableEncoder
 
 
 def learn_column(values, **options):

@@ -18,7 +18,9 @@ QUOTED = "\"'><img src=x onerror=alert(2)>"
 def fitted(kind, X, y, **fields):
     """Fit a small network for two epochs."""
     network = Architecture(**SMALL | fields)
-    return kind(network, random_state=0, max_epochs=2, teacher=0, attribution_steps=5).fit(X, y)
+    return kind(network, random_state=0, max_epochs=2, teacher_weight=0, attribution_steps=5).fit(
+        X, y
+    )
 
 
 @cache

@@ -16,10 +16,10 @@ from safetensors.torch import save as write_tensors
 
 from sasanet import Architecture, SASANetClassifier, SASANetRegressor, load
 from sasanet.audit import Audit
+from sasanet.checksums import sealed
 from sasanet.datasets import load_penguins
 from sasanet.errors import InvalidInputError, SavedFileError
 from sasanet.persistence import FORMAT
-from sasanet.sealing import sealed
 
 QUICK = {"max_epochs": 1, "attribution_steps": 3, "random_state": 0}
 

@@ -5,18 +5,10 @@ import inspect
 import pytest
 
 import sasanet
-from sasanet import (
-    audit,
-    baselines,
-    datasets,
-    encoder,
-    explanation,
-    fastshap,
-    plots,
-    posthoc,
-    report,
-    table,
-)
+from sasanet import audit, baselines, datasets, plots, posthoc, report
+from sasanet.explanation import explanation
+from sasanet.posthoc import fastshap
+from sasanet.table import encoder, reading
 
 PUBLIC = [getattr(sasanet, name) for name in sasanet.__all__] + [
     *(getattr(baselines, name) for name in baselines.__all__),
@@ -27,7 +19,7 @@ PUBLIC = [getattr(sasanet, name) for name in sasanet.__all__] + [
     datasets.load_penguins,
     encoder.TableEncoder,
     explanation.Explanation,
-    table.read_table,
+    reading.read_table,
     plots.arrival_data,
     plots.dependence_data,
     plots.history_data,

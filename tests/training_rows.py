@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import partial
 
 import torch
+from torch import Tensor
 
-from sasanet.network import Columns
-from sasanet.training import Phase, Rows, TrainingConfig
+from sasanet.table.columns import Columns
+from sasanet.training import loop
+from sasanet.training.loop import EarlyStopping, Phase, Rows
+from sasanet.training.losses import Objective
+from sasanet.training.sasanet_losses import (
+    attribution_batch_loss,
+    joint_batch_loss,
+    validation_loss,
+    value_batch_loss,
+)
 
 COLUMNS = Columns((6, 3, 5, 4), (True, False, True, True))
 SEQUENCE = {"marginal": "sequence", "attribution": "attention"}
 TASKS = {"binary": 1, "multiclass": 3, "regression": 1}
+LOSSES = {"value": value_batch_loss, "joint": joint_batch_loss}
+PARTS = {
+    "value": ("marginal",),
+    "joint": ("marginal", "attribution"),
+    "attribution": ("attribution",),
+}
 
 
 def make_rows(make_cells, task="binary", n_rows=128, seed=0, missing=0.2):
@@ -27,23 +44,49 @@ def make_rows(make_cells, task="binary", n_rows=128, seed=0, missing=0.2):
 
 
 def phase(name="value", steps=60, batch_size=32, learning_rate=0.01):
-    parts = {
-        "value": ("marginal",),
-        "joint": ("marginal", "attribution"),
-        "attribution": ("attribution",),
+    """Return how one phase of a short training differs from another."""
+    return {
+        "name": name,
+        "parts": PARTS[name],
+        "steps": steps,
+        "batch_size": batch_size,
+        "learning_rate": learning_rate,
     }
-    return Phase(name, parts[name], steps, batch_size, learning_rate)
 
 
-def config(*phases, task="binary", **changes):
-    fields = {
-        "task": task,
-        "base": torch.zeros(TASKS[task]),
-        "phases": phases or (phase(),),
-        "full_share": 0.5,
-        "weight_decay": 0.01,
-        "patience": 1000,
-        "time_limit": math.inf,
-        "verbose": False,
-    }
-    return TrainingConfig(**fields | changes)
+@dataclass(frozen=True)
+class Settings:
+    """A short training of SASANet."""
+
+    objective: Objective
+    phases: tuple[dict, ...]
+    weight_decay: float = 0.01
+    patience: int = 1000
+    time_limit: float = math.inf
+    verbose: bool = False
+
+    def made_phases(self, validation):
+        stopping = None
+        if validation is not None:
+            judge = partial(validation_loss, rows=validation, objective=self.objective)
+            stopping = EarlyStopping(judge, self.patience)
+        return [self._made(fields, stopping) for fields in self.phases]
+
+    def _made(self, fields, stopping):
+        if fields["name"] == "attribution":
+            return Phase(loss=attribution_batch_loss, **fields)
+        loss = partial(LOSSES[fields["name"]], objective=self.objective)
+        decay = self.weight_decay
+        return Phase(loss=loss, weight_decay=decay, early_stopping=stopping, **fields)
+
+
+def config(*phases, task="binary", base: Tensor | None = None, full_share=0.5, **changes):
+    """Return the settings of a short training."""
+    base = torch.zeros(TASKS[task]) if base is None else base
+    return Settings(Objective(task, base, full_share), phases or (phase(),), **changes)
+
+
+def train(network, rows, validation, settings, generator):
+    """Run the training loop."""
+    phases = settings.made_phases(validation)
+    return loop.train(network, rows, phases, generator, settings.time_limit, settings.verbose)

@@ -32,21 +32,21 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 _HOMES = {  # public name: the room it lives in
-    "ARCHITECTURES": "architecture",
-    "Architecture": "architecture",
+    "ARCHITECTURES": "network.architecture",
+    "Architecture": "network.architecture",
     "Explanation": "explanation",
-    "SASANetClassifier": "models",
-    "SASANetRegressor": "models",
+    "SASANetClassifier": "estimator.sasanet",
+    "SASANetRegressor": "estimator.sasanet",
     "load": "persistence",
 }
 __all__ = list(_HOMES)
 
 if TYPE_CHECKING:  # the same names for type checkers and editors; a test compares
-    from sasanet.architecture import ARCHITECTURES as ARCHITECTURES
-    from sasanet.architecture import Architecture as Architecture
-    from sasanet.explanation import Explanation as Explanation
-    from sasanet.models import SASANetClassifier as SASANetClassifier
-    from sasanet.models import SASANetRegressor as SASANetRegressor
+    from sasanet.estimator.sasanet import SASANetClassifier as SASANetClassifier
+    from sasanet.estimator.sasanet import SASANetRegressor as SASANetRegressor
+    from sasanet.explanation.explanation import Explanation as Explanation
+    from sasanet.network.architecture import ARCHITECTURES as ARCHITECTURES
+    from sasanet.network.architecture import Architecture as Architecture
     from sasanet.persistence import load as load
 else:  # hidden from type checkers, which would take every misspelt name for one of these
 

@@ -6,6 +6,14 @@ code written for scikit-learn keeps working, and ``except SasanetError`` catches
 
 from __future__ import annotations
 
+import importlib
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+_PACKAGE = str(Path(__file__).parent)
+
 
 class SasanetError(Exception):
     """Base of every error this package raises on purpose."""
@@ -39,3 +47,19 @@ class RefinementWarning(UserWarning):
 
 class InterruptedFitWarning(UserWarning):
     """Training was stopped from the keyboard; the best state so far was kept."""
+
+
+def need_package(module: str, extra: str) -> Any:
+    """Import an optional package, or say how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingPackageError(module, extra) from error
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called the package, however deep inside the reason was found."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level - 1)

@@ -9,8 +9,7 @@ and checks everything it reads.
 about and is written last: after a killed save it may be that of the old weights, and is not taken
 for the new ones.
 
-When the format changes, raise ``FORMAT`` and teach ``load_model`` to read the older number, or to
-refuse it in one sentence.
+When the format changes, raise ``FORMAT``; an older number is read, or refused in one sentence.
 """
 
 from __future__ import annotations
@@ -27,29 +26,25 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.torch import load as read_tensors
 
-from sasanet.architecture import Architecture
 from sasanet.audit import Audit
-from sasanet.encoder import TableEncoder
+from sasanet.checksums import pack_weights, seal, sealed
 from sasanet.errors import InvalidInputError, SasanetError, SavedFileError
-from sasanet.estimator import SelfExplainingModel
-from sasanet.models import SASANetClassifier, SASANetRegressor
-from sasanet.network import SASANet
-from sasanet.sealing import pack_weights, seal, sealed
-from sasanet.targets import Target
-from sasanet.tokens import TableTokens
+from sasanet.estimator.sasanet import SASANetClassifier, SASANetModel, SASANetRegressor
+from sasanet.network.architecture import Architecture
+from sasanet.network.sasanet import SASANet
+from sasanet.table.columns import Columns
+from sasanet.table.encoder import TableEncoder
+from sasanet.table.target import Target
 
-# 1: the bias of the set module had no dimension for members; 2: columns had no learned scale;
-# 3: the ladders of all numbers had one length.
-FORMAT = 4
-_READABLE = (1, 2, 3, FORMAT)
+FORMAT = 1
 _DESCRIPTION, _AUDIT = "model.json", "audit.json"
-_CLASSES: dict[str, type[SelfExplainingModel]] = {
+_CLASSES: dict[str, type[SASANetModel]] = {
     "SASANetClassifier": SASANetClassifier,
     "SASANetRegressor": SASANetRegressor,
 }
 
 
-def load(path: str | Path) -> SelfExplainingModel:
+def load(path: str | Path) -> SASANetModel:
     """Read a model that ``model.save(path)`` wrote.
 
     Parameters
@@ -69,7 +64,7 @@ def load(path: str | Path) -> SelfExplainingModel:
     >>> from sasanet import SASANetClassifier, load
     >>> from sasanet.datasets import load_penguins
     >>> X, y = load_penguins()
-    >>> model = SASANetClassifier(random_state=0, max_epochs=1, attribution_steps=5).fit(X, y)
+    >>> model = SASANetClassifier(random_state=0, max_epochs=1).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     model.save(folder)
     ...     again = load(folder)
@@ -93,14 +88,14 @@ def load(path: str | Path) -> SelfExplainingModel:
     return model
 
 
-def save_model(model: SelfExplainingModel, path: str | Path) -> None:
+def save_model(model: SASANetModel, path: str | Path) -> None:
     """Write a fitted model to a directory, atomically."""
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
-        raise InvalidInputError(f"save needs a directory, however: {folder} is a file")
+        raise InvalidInputError(f"save needs a directory, got {folder} is a file")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / _DESCRIPTION).exists():
         raise InvalidInputError(
-            f"save needs an empty directory or a saved model to replace, however: {folder} "
+            f"save needs an empty directory or a saved model to replace, got {folder} "
             "holds other files"
         )
     folder.mkdir(parents=True, exist_ok=True)
@@ -136,7 +131,7 @@ def _write(path: Path, content: bytes) -> None:
         draft.unlink(missing_ok=True)
 
 
-def _describe(model: SelfExplainingModel) -> dict[str, Any]:
+def _describe(model: SASANetModel) -> dict[str, Any]:
     parameters = model.get_params(deep=False)
     if isinstance(parameters["network"], Architecture):
         parameters["network"] = parameters["network"].to_dict()
@@ -144,7 +139,7 @@ def _describe(model: SelfExplainingModel) -> dict[str, Any]:
         parameters["random_state"] = None  # a generator's state is not part of a model
     if math.isinf(parameters["time_limit"]):
         parameters["time_limit"] = None  # JSON has no infinity
-    parameters["categorical"] = list(parameters["categorical"])
+    parameters["categorical_features"] = list(parameters["categorical_features"])
     network, target = model.network_, asdict(model.target_)
     del target["numbers"]
     cap = getattr(network.marginal, "cap", math.inf)
@@ -157,22 +152,28 @@ def _describe(model: SelfExplainingModel) -> dict[str, Any]:
         "target": target,
         "encoder": model.encoder_.to_dict(),
         "history": model.history_,
+        "importances": _importances(model),
     }
+
+
+def _importances(model: SASANetModel) -> list[float] | None:
+    """Return the importances; a network without attributions has none."""
+    return model.feature_importances_.tolist() if hasattr(model, "feature_importances_") else None
 
 
 def _read_description(folder: Path) -> dict[str, Any]:
     path = folder / _DESCRIPTION
     if not path.is_file():
-        raise SavedFileError(f"A saved model is a directory with {_DESCRIPTION}, however: {folder}")
+        raise SavedFileError(f"A saved model is a directory with {_DESCRIPTION}, got {folder}")
     try:
         saved = json.loads(path.read_text("utf-8"))
         noted = saved.pop("seal")
         number = saved["format"]
     except (ValueError, AttributeError, KeyError, TypeError):
         raise SavedFileError(f"{path} is not the description of a SASANet model") from None
-    if number not in _READABLE:
+    if number != FORMAT:
         raise SavedFileError(
-            f"{path} has format {number!r}, however this version reads {_READABLE}; "
+            f"{path} must have format {FORMAT}, got {number!r}; "
             "use the sasanet version that wrote it, or save the model anew"
         )
     if noted != seal(saved):
@@ -193,13 +194,13 @@ def _read_weights(folder: Path, noted: dict[str, str]) -> dict[str, Any]:
         raise SavedFileError(f"{path} is not a safetensors file: {error}") from None
 
 
-def _rebuild(saved: dict[str, Any], weights: dict[str, Any]) -> SelfExplainingModel:
+def _rebuild(saved: dict[str, Any], weights: dict[str, Any]) -> SASANetModel:
     parameters = dict(saved["parameters"])
     if isinstance(parameters["network"], dict):
         parameters["network"] = Architecture.from_dict(parameters["network"])
     if parameters["time_limit"] is None:
         parameters["time_limit"] = math.inf
-    parameters["categorical"] = tuple(parameters["categorical"])
+    parameters["categorical_features"] = tuple(parameters["categorical_features"])
     model = _CLASSES[saved["class"]](**parameters)
     model.encoder_ = TableEncoder.from_dict(saved["encoder"])
     noted = saved["target"]
@@ -211,30 +212,19 @@ def _rebuild(saved: dict[str, Any], weights: dict[str, Any]) -> SelfExplainingMo
         np.empty(0),
     )
     model.history_ = saved["history"]
+    if saved["importances"] is not None:
+        model.feature_importances_ = np.array(saved["importances"], dtype=np.float64)
     model.n_features_in_ = len(model.encoder_.columns)
     if model.encoder_.named:
         model.feature_names_in_ = np.array(model.encoder_.names, dtype=object)
     cap = math.inf if saved["cap"] is None else saved["cap"]
     architecture = Architecture.from_dict(saved["architecture"])
-    network = model._make_network(architecture, cap, dropout=0.0)  # no dropout outside training
-    _read_older(weights, saved["format"], network)
+    encoder = model.encoder_
+    columns = Columns(encoder.places, encoder.is_number)
+    network = SASANet(columns, len(model.target_.base), architecture, cap, dropout=0.0)
     missing, foreign = network.load_state_dict(weights, strict=False)
     shared = {name for name in missing if name.startswith("attribution.tokens.")}
     if foreign or set(missing) - (shared if architecture.shared_tokens else set()):
         raise SavedFileError(f"The weights do not fit: missing {missing}, foreign {foreign}")
     model.network_ = network.eval()
     return model
-
-
-def _read_older(weights: dict[str, Any], number: int, network: SASANet) -> None:
-    """Bring the weights of an older format into the form of this one."""
-    if number == 1 and network.architecture.marginal == "set":
-        weights["marginal.bias"] = weights["marginal.bias"][None]
-    if number <= 2:
-        scales = {k: v for k, v in network.state_dict().items() if k.endswith("tokens.scales")}
-        weights.update({name: scale for name, scale in scales.items() if name not in weights})
-    if number <= 3:
-        for name in [name for name in weights if name.endswith("tokens.steps")]:
-            tokens = network.get_submodule(name.removesuffix(".steps"))
-            if isinstance(tokens, TableTokens):
-                weights[name] = tokens.cut_steps(weights[name])

@@ -15,6 +15,6 @@ of what it was compared with stands beside it:
 """
 
 from sasanet.audit.certificate import Audit, Bin, Finding, SizeCalibration
-from sasanet.audit.measure import audit
+from sasanet.audit.run import audit
 
 __all__ = ["Audit", "Bin", "Finding", "SizeCalibration", "audit"]

@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from torch import Tensor
 
-from sasanet import inference
-from sasanet.audit import intervals
+from sasanet import intervals
+from sasanet.arrays import Floats
 from sasanet.audit.certificate import Bin, Finding, SizeCalibration
-from sasanet.coalitions import positions, random_orders
-from sasanet.estimator import SelfExplainingModel
-from sasanet.losses import prediction_losses
-from sasanet.targets import Target
+from sasanet.estimator.sasanet import SASANetModel
+from sasanet.network import inference
+from sasanet.network.coalitions import positions, random_orders
+from sasanet.table.target import Target
+from sasanet.training.losses import prediction_losses
 
-Floats = NDArray[np.float64]
 _SHARES = (0, 0.1, 0.25, 0.5, 0.75, 1)  # of all features
 
 
 def calibrate(
-    model: SelfExplainingModel, cells: Tensor, numbers: Floats, generator: torch.Generator
+    model: SASANetModel, cells: Tensor, numbers: Floats, generator: torch.Generator
 ) -> tuple[tuple[SizeCalibration, ...], Finding]:
     """Return the calibration of v(S) by size of S, and one finding about all sizes.
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
+from sasanet.checksums import seal, sealed
 from sasanet.errors import InvalidInputError, SavedFileError
-from sasanet.sealing import seal, sealed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -173,7 +173,7 @@ class Audit:
         return any(finding.name == name for finding in self.findings)
 
     def __str__(self) -> str:
-        from sasanet.audit.printing import describe  # it reads this file's records
+        from sasanet.audit.text import describe  # it reads this file's records
 
         return describe(self)
 
@@ -191,7 +191,7 @@ class Audit:
             return cls(**{**found, "findings": findings, "calibration": sizes})
         except (KeyError, TypeError, AttributeError) as error:
             raise InvalidInputError(
-                f"A certificate must be a dict that to_dict made, however: {error}; audit anew"
+                f"A certificate must be a dict that to_dict made, got {error}; audit anew"
             ) from error
 
     def to_frame(self) -> pd.DataFrame:

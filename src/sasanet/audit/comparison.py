@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from sasanet.audit import intervals
+from sasanet import intervals
+from sasanet.arrays import Floats
 from sasanet.audit.certificate import Finding
-from sasanet.audit.truth import Truth
+from sasanet.audit.reference import Truth
 
-Floats = NDArray[np.float64]
 _SHARE = "RMSE / mean over rows of the largest |φ|"
 _R2 = "1 − squared error / spread of the true values"
 

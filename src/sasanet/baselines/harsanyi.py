@@ -9,26 +9,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sasanet.baselines.inputs import AdditiveNetwork, Units
-from sasanet.baselines.model import PARAMETERS, BaselineModel
-from sasanet.contract import Columns
-from sasanet.recipe import read_count
-from sasanet.tasks import TabularClassifier, TabularRegressor
+from sasanet.baselines.estimator import BaselineModel
+from sasanet.baselines.network import AdditiveNetwork, Units
+from sasanet.estimator.classifier_regressor import TabularClassifier, TabularRegressor
+from sasanet.table.columns import Columns
+from sasanet.validation import read_count
 
 _GAMMA = 100.0  # how steeply a child counts as alive
 _BETA = 10.0  # how steeply the choice of children is differentiated
 _TINY = 1e-20  # what counts as alive at all has a logarithm
 _START = 0.1  # distance of every choice from being changed, at first
 _MOST_CHILDREN = 3  # of one unit, at first; training changes them
-_PARAMETERS = f"""
-    Parameters
-    ----------
-    width : int, default=100
-        Units per layer.
-    depth : int, default=3
-        Layers.
-    {PARAMETERS}
-"""
 
 
 class HarsanyiLayer(nn.Module):
@@ -126,15 +117,50 @@ class HarsanyiNetModel(BaselineModel):
     width: int = 100
     depth: int = 3
 
-    def _make_network(self) -> HarsanyiNet:
+    def _make_baseline(self, columns: Columns, n_outputs: int) -> HarsanyiNet:
         settings = self.get_params(deep=False)
         width, depth = read_count(settings, "width"), read_count(settings, "depth")
-        return HarsanyiNet(self._columns, self._n_outputs, width, depth)
+        return HarsanyiNet(columns, n_outputs, width, depth)
 
 
-class HarsanyiNetClassifier(TabularClassifier, HarsanyiNetModel):  # noqa: D101 - __doc__ is built
-    __doc__ = f"""A HarsanyiNet for classes: exact Shapley values against the reference row.
-{_PARAMETERS}
+class HarsanyiNetClassifier(TabularClassifier, HarsanyiNetModel):
+    """A HarsanyiNet for classes: exact Shapley values against the reference row.
+
+    Parameters
+    ----------
+    width : int, default=100
+        Units per layer.
+    depth : int, default=3
+        Layers.
+    learning_rate : float, default=2e-3
+        Peak learning rate: a short warm-up, then half a cosine down to zero.
+    weight_decay : float, default=1e-2
+        Decay of the feed-forward matrices.
+    batch_size, max_epochs : int or "auto", default="auto"
+        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+    patience : int or "auto", default="auto"
+        Epochs without a better validation loss before training stops; "auto" never stops early, so
+        that the learning rate reaches zero. The best weights are kept.
+    validation_fraction : float or "auto", default="auto"
+        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+    time_limit : float, default=inf
+        Seconds; the learning rate reaches zero in time.
+    categorical_features : sequence of str or int, default=()
+        Number columns that are codes, to be read as categories.
+    device : str, default="auto"
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+    random_state : int, RandomState or None, default=None
+        One seed gives equal weights on CPU.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Notes
+    -----
+    Cells may be missing: a number becomes the training mean, a category its reserved place (that
+    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
+    cost memory. Attributions are on the scale of the raw output: log-odds, or the
+    target's own units.
+
     Examples
     --------
     >>> from sasanet.datasets import load_penguins
@@ -144,9 +170,44 @@ class HarsanyiNetClassifier(TabularClassifier, HarsanyiNetModel):  # noqa: D101 
     """
 
 
-class HarsanyiNetRegressor(TabularRegressor, HarsanyiNetModel):  # noqa: D101 - __doc__ is built
-    __doc__ = f"""A HarsanyiNet for quantities; see :class:`HarsanyiNetClassifier`.
-{_PARAMETERS}
+class HarsanyiNetRegressor(TabularRegressor, HarsanyiNetModel):
+    """A HarsanyiNet for quantities; see :class:`HarsanyiNetClassifier`.
+
+    Parameters
+    ----------
+    width : int, default=100
+        Units per layer.
+    depth : int, default=3
+        Layers.
+    learning_rate : float, default=2e-3
+        Peak learning rate: a short warm-up, then half a cosine down to zero.
+    weight_decay : float, default=1e-2
+        Decay of the feed-forward matrices.
+    batch_size, max_epochs : int or "auto", default="auto"
+        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+    patience : int or "auto", default="auto"
+        Epochs without a better validation loss before training stops; "auto" never stops early, so
+        that the learning rate reaches zero. The best weights are kept.
+    validation_fraction : float or "auto", default="auto"
+        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+    time_limit : float, default=inf
+        Seconds; the learning rate reaches zero in time.
+    categorical_features : sequence of str or int, default=()
+        Number columns that are codes, to be read as categories.
+    device : str, default="auto"
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+    random_state : int, RandomState or None, default=None
+        One seed gives equal weights on CPU.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Notes
+    -----
+    Cells may be missing: a number becomes the training mean, a category its reserved place (that
+    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
+    cost memory. Attributions are on the scale of the raw output: log-odds, or the
+    target's own units.
+
     Examples
     --------
     >>> import numpy as np

@@ -8,23 +8,13 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from sasanet.baselines.inputs import BaselineNetwork, Units
-from sasanet.baselines.model import PARAMETERS, LayeredModel
-from sasanet.contract import Columns
+from sasanet.baselines.estimator import LayeredModel
+from sasanet.baselines.network import BaselineNetwork, Units
 from sasanet.errors import InvalidInputError
-from sasanet.explanation import Explanation
-from sasanet.marginal import feed_forward
-from sasanet.tasks import TabularClassifier, TabularRegressor
-
-_PARAMETERS = f"""
-    Parameters
-    ----------
-    layers : sequence of int, default=(256, 128)
-        Hidden units.
-    dropout : float, default=0.1
-        Dropout behind every hidden layer.
-    {PARAMETERS}
-"""
+from sasanet.estimator.classifier_regressor import TabularClassifier, TabularRegressor
+from sasanet.explanation.explanation import Explanation
+from sasanet.network.layers import feed_forward
+from sasanet.table.columns import Columns
 
 
 class MLP(BaselineNetwork):
@@ -58,14 +48,49 @@ class MLPModel(LayeredModel):
         """Refuse: a perceptron has no attribution of its own."""
         del X
         raise InvalidInputError(
-            f"explain needs a self-attributing network, however: {type(self).__name__} is a black "
+            f"explain needs a self-attributing network, got {type(self).__name__} is a black "
             "box; explain its predictions with sasanet.posthoc"
         )
 
 
-class MLPClassifier(TabularClassifier, MLPModel):  # noqa: D101 - __doc__ is built
-    __doc__ = f"""A multi-layer perceptron for classes; explain it with :mod:`sasanet.posthoc`.
-{_PARAMETERS}
+class MLPClassifier(TabularClassifier, MLPModel):
+    """A multi-layer perceptron for classes; explain it with :mod:`sasanet.posthoc`.
+
+    Parameters
+    ----------
+    layers : sequence of int, default=(256, 128)
+        Hidden units.
+    dropout : float, default=0.1
+        Dropout behind every hidden layer.
+    learning_rate : float, default=2e-3
+        Peak learning rate: a short warm-up, then half a cosine down to zero.
+    weight_decay : float, default=1e-2
+        Decay of the feed-forward matrices.
+    batch_size, max_epochs : int or "auto", default="auto"
+        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+    patience : int or "auto", default="auto"
+        Epochs without a better validation loss before training stops; "auto" never stops early, so
+        that the learning rate reaches zero. The best weights are kept.
+    validation_fraction : float or "auto", default="auto"
+        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+    time_limit : float, default=inf
+        Seconds; the learning rate reaches zero in time.
+    categorical_features : sequence of str or int, default=()
+        Number columns that are codes, to be read as categories.
+    device : str, default="auto"
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+    random_state : int, RandomState or None, default=None
+        One seed gives equal weights on CPU.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Notes
+    -----
+    Cells may be missing: a number becomes the training mean, a category its reserved place (that
+    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
+    cost memory. Attributions are on the scale of the raw output: log-odds, or the
+    target's own units.
+
     Examples
     --------
     >>> from sasanet.datasets import load_penguins
@@ -75,9 +100,44 @@ class MLPClassifier(TabularClassifier, MLPModel):  # noqa: D101 - __doc__ is bui
     """
 
 
-class MLPRegressor(TabularRegressor, MLPModel):  # noqa: D101 - __doc__ is built
-    __doc__ = f"""A multi-layer perceptron for quantities; see :class:`MLPClassifier`.
-{_PARAMETERS}
+class MLPRegressor(TabularRegressor, MLPModel):
+    """A multi-layer perceptron for quantities; see :class:`MLPClassifier`.
+
+    Parameters
+    ----------
+    layers : sequence of int, default=(256, 128)
+        Hidden units.
+    dropout : float, default=0.1
+        Dropout behind every hidden layer.
+    learning_rate : float, default=2e-3
+        Peak learning rate: a short warm-up, then half a cosine down to zero.
+    weight_decay : float, default=1e-2
+        Decay of the feed-forward matrices.
+    batch_size, max_epochs : int or "auto", default="auto"
+        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+    patience : int or "auto", default="auto"
+        Epochs without a better validation loss before training stops; "auto" never stops early, so
+        that the learning rate reaches zero. The best weights are kept.
+    validation_fraction : float or "auto", default="auto"
+        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+    time_limit : float, default=inf
+        Seconds; the learning rate reaches zero in time.
+    categorical_features : sequence of str or int, default=()
+        Number columns that are codes, to be read as categories.
+    device : str, default="auto"
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+    random_state : int, RandomState or None, default=None
+        One seed gives equal weights on CPU.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Notes
+    -----
+    Cells may be missing: a number becomes the training mean, a category its reserved place (that
+    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
+    cost memory. Attributions are on the scale of the raw output: log-odds, or the
+    target's own units.
+
     Examples
     --------
     >>> import numpy as np

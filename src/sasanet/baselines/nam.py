@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, pairwise
@@ -12,30 +12,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sasanet.baselines.inputs import AdditiveNetwork, GroupedLinear, prediction_loss
-from sasanet.baselines.model import PARAMETERS, BaselineModel, read_choice, read_sizes
-from sasanet.contract import Columns
-from sasanet.losses import weighted_mean
-from sasanet.recipe import read_real
-from sasanet.tasks import TabularClassifier, TabularRegressor
-from sasanet.training import Rows, Step, TrainingConfig
-
-_PARAMETERS = f"""
-    Parameters
-    ----------
-    layers : sequence of int, default=(64, 64, 32)
-        Hidden units of every column's network, the special first layer first.
-    activation : {{"relu", "exu"}}, default="relu"
-        The first layer: ReLU units, or exp-centred ones for functions that jump (they need many
-        rows: on small tables they are less accurate).
-    dropout : float, default=0.1
-        Dropout inside the networks.
-    feature_dropout : float, default=0.05
-        Share of whole columns dropped in training.
-    output_penalty : float, default=0.01
-        Weight of the mean square of what the columns contribute.
-    {PARAMETERS.replace("default=2e-3", "default=1e-2")}
-"""
+from sasanet.baselines.estimator import BaselineModel
+from sasanet.baselines.network import AdditiveNetwork, GroupedLinear, prediction_loss
+from sasanet.estimator.classifier_regressor import TabularClassifier, TabularRegressor
+from sasanet.network.layers import GeneratorDropout
+from sasanet.table.columns import Columns
+from sasanet.training.loop import Rows
+from sasanet.training.losses import Objective, weighted_mean
+from sasanet.validation import read_choice, read_real, read_sizes
 
 
 class FirstUnits(nn.Module):
@@ -106,7 +90,10 @@ class NAM(AdditiveNetwork):
             self.levels[firsts] = 0.0  # a level never seen says nothing
         heads = torch.randn(len(columns), layers[-1], n_outputs)
         self.heads = nn.Parameter(heads / math.sqrt(layers[-1]))
-        self.dropout, self.feature_dropout = nn.Dropout(dropout), nn.Dropout(feature_dropout)
+        self.dropout, self.feature_dropout = (
+            GeneratorDropout(dropout),
+            GeneratorDropout(feature_dropout),
+        )
 
     def functions(self, cells: Tensor) -> Tensor:
         """Return h_i(x_i), not centred: [B, N] → [B, N, K]."""
@@ -136,11 +123,11 @@ class NAM(AdditiveNetwork):
         self.centres.copy_(means)
 
 
-def nam_step(
+def nam_loss(
     network: NAM,
     rows: Rows,
-    config: TrainingConfig,
     generator: torch.Generator,
+    objective: Objective,
     output_penalty: float,
 ) -> Tensor:
     """Return the prediction loss with feature dropout, and the penalty on mean_i h_i²."""
@@ -148,7 +135,7 @@ def nam_step(
     functions = network.functions(rows.cells)
     outputs = network.bias + network.drop_features(functions).sum(1)
     size = weighted_mean(functions.square(), rows.weights)
-    return prediction_loss(outputs, rows, config) + output_penalty * size
+    return prediction_loss(outputs, rows, objective) + output_penalty * size
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -162,25 +149,67 @@ class NAMModel(BaselineModel):
     output_penalty: float = 0.01
     learning_rate: float = 1e-2  # as the original; at less, units hardly leave their start
 
-    def _make_network(self) -> NAM:
+    def _make_baseline(self, columns: Columns, n_outputs: int) -> NAM:
         settings = self.get_params(deep=False)
         return NAM(
-            self._columns,
-            self._n_outputs,
+            columns,
+            n_outputs,
             read_sizes("layers", self.layers),
             read_choice("activation", self.activation, ("relu", "exu")),
             read_real(settings, "dropout", below=1),
             read_real(settings, "feature_dropout", below=1),
         )
 
-    def _make_step(self) -> Step:
+    def _make_loss(self) -> Callable[..., Tensor]:
         penalty = read_real(self.get_params(deep=False), "output_penalty")
-        return partial(nam_step, output_penalty=penalty)
+        return partial(nam_loss, output_penalty=penalty)
 
 
-class NAMClassifier(TabularClassifier, NAMModel):  # noqa: D101 - __doc__ is built
-    __doc__ = f"""A neural additive model for classes: each column's attribution is its own affair.
-{_PARAMETERS}
+class NAMClassifier(TabularClassifier, NAMModel):
+    """A neural additive model for classes: each column's attribution is its own affair.
+
+    Parameters
+    ----------
+    layers : sequence of int, default=(64, 64, 32)
+        Hidden units of every column's network, the special first layer first.
+    activation : {"relu", "exu"}, default="relu"
+        The first layer: ReLU units, or exp-centred ones for functions that jump (they need many
+        rows: on small tables they are less accurate).
+    dropout : float, default=0.1
+        Dropout inside the networks.
+    feature_dropout : float, default=0.05
+        Share of whole columns dropped in training.
+    output_penalty : float, default=0.01
+        Weight of the mean square of what the columns contribute.
+    learning_rate : float, default=1e-2
+        Peak learning rate: a short warm-up, then half a cosine down to zero.
+    weight_decay : float, default=1e-2
+        Decay of the feed-forward matrices.
+    batch_size, max_epochs : int or "auto", default="auto"
+        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+    patience : int or "auto", default="auto"
+        Epochs without a better validation loss before training stops; "auto" never stops early, so
+        that the learning rate reaches zero. The best weights are kept.
+    validation_fraction : float or "auto", default="auto"
+        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+    time_limit : float, default=inf
+        Seconds; the learning rate reaches zero in time.
+    categorical_features : sequence of str or int, default=()
+        Number columns that are codes, to be read as categories.
+    device : str, default="auto"
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+    random_state : int, RandomState or None, default=None
+        One seed gives equal weights on CPU.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Notes
+    -----
+    Cells may be missing: a number becomes the training mean, a category its reserved place (that
+    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
+    cost memory. Attributions are on the scale of the raw output: log-odds, or the
+    target's own units.
+
     Examples
     --------
     >>> from sasanet.datasets import load_penguins
@@ -190,9 +219,51 @@ class NAMClassifier(TabularClassifier, NAMModel):  # noqa: D101 - __doc__ is bui
     """
 
 
-class NAMRegressor(TabularRegressor, NAMModel):  # noqa: D101 - __doc__ is built
-    __doc__ = f"""A neural additive model for quantities; see :class:`NAMClassifier`.
-{_PARAMETERS}
+class NAMRegressor(TabularRegressor, NAMModel):
+    """A neural additive model for quantities; see :class:`NAMClassifier`.
+
+    Parameters
+    ----------
+    layers : sequence of int, default=(64, 64, 32)
+        Hidden units of every column's network, the special first layer first.
+    activation : {"relu", "exu"}, default="relu"
+        The first layer: ReLU units, or exp-centred ones for functions that jump (they need many
+        rows: on small tables they are less accurate).
+    dropout : float, default=0.1
+        Dropout inside the networks.
+    feature_dropout : float, default=0.05
+        Share of whole columns dropped in training.
+    output_penalty : float, default=0.01
+        Weight of the mean square of what the columns contribute.
+    learning_rate : float, default=1e-2
+        Peak learning rate: a short warm-up, then half a cosine down to zero.
+    weight_decay : float, default=1e-2
+        Decay of the feed-forward matrices.
+    batch_size, max_epochs : int or "auto", default="auto"
+        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+    patience : int or "auto", default="auto"
+        Epochs without a better validation loss before training stops; "auto" never stops early, so
+        that the learning rate reaches zero. The best weights are kept.
+    validation_fraction : float or "auto", default="auto"
+        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+    time_limit : float, default=inf
+        Seconds; the learning rate reaches zero in time.
+    categorical_features : sequence of str or int, default=()
+        Number columns that are codes, to be read as categories.
+    device : str, default="auto"
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+    random_state : int, RandomState or None, default=None
+        One seed gives equal weights on CPU.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Notes
+    -----
+    Cells may be missing: a number becomes the training mean, a category its reserved place (that
+    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
+    cost memory. Attributions are on the scale of the raw output: log-odds, or the
+    target's own units.
+
     Examples
     --------
     >>> import numpy as np

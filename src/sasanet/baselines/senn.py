@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import torch
 from torch import Tensor, nn
 
-from sasanet.baselines.inputs import AdditiveNetwork, Units, prediction_loss
-from sasanet.baselines.model import PARAMETERS, LayeredModel
-from sasanet.contract import Columns
-from sasanet.losses import weighted_mean
-from sasanet.marginal import feed_forward
-from sasanet.recipe import read_real
-from sasanet.tasks import TabularClassifier, TabularRegressor
-from sasanet.training import Rows, Step, TrainingConfig
-
-_PARAMETERS = f"""
-    Parameters
-    ----------
-    layers : sequence of int, default=(64, 64)
-        Hidden tanh units of the network of coefficients.
-    dropout : float, default=0.1
-        Dropout behind every hidden layer.
-    gradient_penalty : float, default=0.01
-        Weight of the distance between coefficients and gradient.
-    {PARAMETERS}
-"""
+from sasanet.baselines.estimator import LayeredModel
+from sasanet.baselines.network import AdditiveNetwork, Units, prediction_loss
+from sasanet.estimator.classifier_regressor import TabularClassifier, TabularRegressor
+from sasanet.network.layers import feed_forward
+from sasanet.table.columns import Columns
+from sasanet.training.loop import Rows
+from sasanet.training.losses import Objective, weighted_mean
+from sasanet.validation import read_real
 
 
 class SENN(AdditiveNetwork):
@@ -72,11 +60,11 @@ def with_gradients(network: SENN, units: Tensor) -> tuple[Tensor, Tensor, Tensor
     return outputs, theta, torch.stack(slopes, 2)
 
 
-def senn_step(
+def senn_loss(
     network: SENN,
     rows: Rows,
-    config: TrainingConfig,
     generator: torch.Generator,
+    objective: Objective,
     gradient_penalty: float,
 ) -> Tensor:
     """Return the prediction loss and the penalty ‖∇_x f − θ‖.
@@ -88,7 +76,7 @@ def senn_step(
     outputs, theta, slopes = with_gradients(network, network.units(rows.cells))
     # The norm has no slope at zero; a tiny constant gives it one.
     gaps = ((slopes - theta).square().sum((1, 2)) + 1e-12).sqrt()
-    return prediction_loss(outputs, rows, config) + gradient_penalty * weighted_mean(
+    return prediction_loss(outputs, rows, objective) + gradient_penalty * weighted_mean(
         gaps, rows.weights
     )
 
@@ -102,14 +90,51 @@ class SENNModel(LayeredModel):
     layers: Sequence[int] = (64, 64)
     gradient_penalty: float = 0.01
 
-    def _make_step(self) -> Step:
+    def _make_loss(self) -> Callable[..., Tensor]:
         penalty = read_real(self.get_params(deep=False), "gradient_penalty")
-        return partial(senn_step, gradient_penalty=penalty)
+        return partial(senn_loss, gradient_penalty=penalty)
 
 
-class SENNClassifier(TabularClassifier, SENNModel):  # noqa: D101 - __doc__ is built
-    __doc__ = f"""A self-explaining network for classes: attribution ≈ gradient × standard score.
-{_PARAMETERS}
+class SENNClassifier(TabularClassifier, SENNModel):
+    """A self-explaining network for classes: attribution ≈ gradient × standard score.
+
+    Parameters
+    ----------
+    layers : sequence of int, default=(64, 64)
+        Hidden tanh units of the network of coefficients.
+    dropout : float, default=0.1
+        Dropout behind every hidden layer.
+    gradient_penalty : float, default=0.01
+        Weight of the distance between coefficients and gradient.
+    learning_rate : float, default=2e-3
+        Peak learning rate: a short warm-up, then half a cosine down to zero.
+    weight_decay : float, default=1e-2
+        Decay of the feed-forward matrices.
+    batch_size, max_epochs : int or "auto", default="auto"
+        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+    patience : int or "auto", default="auto"
+        Epochs without a better validation loss before training stops; "auto" never stops early, so
+        that the learning rate reaches zero. The best weights are kept.
+    validation_fraction : float or "auto", default="auto"
+        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+    time_limit : float, default=inf
+        Seconds; the learning rate reaches zero in time.
+    categorical_features : sequence of str or int, default=()
+        Number columns that are codes, to be read as categories.
+    device : str, default="auto"
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+    random_state : int, RandomState or None, default=None
+        One seed gives equal weights on CPU.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Notes
+    -----
+    Cells may be missing: a number becomes the training mean, a category its reserved place (that
+    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
+    cost memory. Attributions are on the scale of the raw output: log-odds, or the
+    target's own units.
+
     Examples
     --------
     >>> from sasanet.datasets import load_penguins
@@ -119,9 +144,46 @@ class SENNClassifier(TabularClassifier, SENNModel):  # noqa: D101 - __doc__ is b
     """
 
 
-class SENNRegressor(TabularRegressor, SENNModel):  # noqa: D101 - __doc__ is built
-    __doc__ = f"""A self-explaining network for quantities; see :class:`SENNClassifier`.
-{_PARAMETERS}
+class SENNRegressor(TabularRegressor, SENNModel):
+    """A self-explaining network for quantities; see :class:`SENNClassifier`.
+
+    Parameters
+    ----------
+    layers : sequence of int, default=(64, 64)
+        Hidden tanh units of the network of coefficients.
+    dropout : float, default=0.1
+        Dropout behind every hidden layer.
+    gradient_penalty : float, default=0.01
+        Weight of the distance between coefficients and gradient.
+    learning_rate : float, default=2e-3
+        Peak learning rate: a short warm-up, then half a cosine down to zero.
+    weight_decay : float, default=1e-2
+        Decay of the feed-forward matrices.
+    batch_size, max_epochs : int or "auto", default="auto"
+        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+    patience : int or "auto", default="auto"
+        Epochs without a better validation loss before training stops; "auto" never stops early, so
+        that the learning rate reaches zero. The best weights are kept.
+    validation_fraction : float or "auto", default="auto"
+        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+    time_limit : float, default=inf
+        Seconds; the learning rate reaches zero in time.
+    categorical_features : sequence of str or int, default=()
+        Number columns that are codes, to be read as categories.
+    device : str, default="auto"
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+    random_state : int, RandomState or None, default=None
+        One seed gives equal weights on CPU.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Notes
+    -----
+    Cells may be missing: a number becomes the training mean, a category its reserved place (that
+    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
+    cost memory. Attributions are on the scale of the raw output: log-odds, or the
+    target's own units.
+
     Examples
     --------
     >>> import numpy as np

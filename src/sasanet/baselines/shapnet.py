@@ -9,27 +9,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sasanet.baselines.inputs import AdditiveNetwork, Units
-from sasanet.baselines.model import PARAMETERS, BaselineModel, read_choice
-from sasanet.contract import Columns
+from sasanet.baselines.estimator import BaselineModel
+from sasanet.baselines.network import AdditiveNetwork, Units
 from sasanet.errors import InvalidInputError
-from sasanet.recipe import read_count
-from sasanet.tasks import TabularClassifier, TabularRegressor
+from sasanet.estimator.classifier_regressor import TabularClassifier, TabularRegressor
+from sasanet.table.columns import Columns
+from sasanet.validation import read_choice, read_count
 
 _MOST_COLUMNS = 64  # of the shallow structure: 2,016 pairs, two gigabytes per 512 rows
 _START = 0.1  # size of the first outputs: noise to begin with would have to be unlearned
-_PARAMETERS = f"""
-    Parameters
-    ----------
-    structure : {{"shallow", "deep"}}, default="shallow"
-        All pairs of columns at once (at most 64 columns), or stages of disjoint pairs after which
-        every column has met every other.
-    width : int, default=8
-        Width of the columns' representations.
-    hidden : int, default=16
-        Hidden units of a module.
-    {PARAMETERS}
-"""
 
 
 class ShapleyModules(nn.Module):
@@ -129,21 +117,59 @@ class SHAPNetModel(BaselineModel):
     width: int = 8
     hidden: int = 16
 
-    def _make_network(self) -> SHAPNet:
+    def _make_baseline(self, columns: Columns, n_outputs: int) -> SHAPNet:
         settings = self.get_params(deep=False)
         structure = read_choice("structure", self.structure, ("shallow", "deep"))
-        if structure == "shallow" and len(self._columns) > _MOST_COLUMNS:
+        if structure == "shallow" and len(columns) > _MOST_COLUMNS:
             raise InvalidInputError(
                 f"structure must be 'deep' beyond {_MOST_COLUMNS} columns (shallow has a module "
-                f"for every pair), however: {structure!r} with {len(self._columns)} columns"
+                f"for every pair), got {structure!r} with {len(columns)} columns"
             )
         width, hidden = read_count(settings, "width"), read_count(settings, "hidden")
-        return SHAPNet(self._columns, self._n_outputs, structure, width, hidden)
+        return SHAPNet(columns, n_outputs, structure, width, hidden)
 
 
-class SHAPNetClassifier(TabularClassifier, SHAPNetModel):  # noqa: D101 - __doc__ is built
-    __doc__ = f"""A Shapley explanation network for classes.
-{_PARAMETERS}
+class SHAPNetClassifier(TabularClassifier, SHAPNetModel):
+    """A Shapley explanation network for classes.
+
+    Parameters
+    ----------
+    structure : {"shallow", "deep"}, default="shallow"
+        All pairs of columns at once (at most 64 columns), or stages of disjoint pairs after which
+        every column has met every other.
+    width : int, default=8
+        Width of the columns' representations.
+    hidden : int, default=16
+        Hidden units of a module.
+    learning_rate : float, default=2e-3
+        Peak learning rate: a short warm-up, then half a cosine down to zero.
+    weight_decay : float, default=1e-2
+        Decay of the feed-forward matrices.
+    batch_size, max_epochs : int or "auto", default="auto"
+        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+    patience : int or "auto", default="auto"
+        Epochs without a better validation loss before training stops; "auto" never stops early, so
+        that the learning rate reaches zero. The best weights are kept.
+    validation_fraction : float or "auto", default="auto"
+        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+    time_limit : float, default=inf
+        Seconds; the learning rate reaches zero in time.
+    categorical_features : sequence of str or int, default=()
+        Number columns that are codes, to be read as categories.
+    device : str, default="auto"
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+    random_state : int, RandomState or None, default=None
+        One seed gives equal weights on CPU.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Notes
+    -----
+    Cells may be missing: a number becomes the training mean, a category its reserved place (that
+    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
+    cost memory. Attributions are on the scale of the raw output: log-odds, or the
+    target's own units.
+
     Examples
     --------
     >>> from sasanet.datasets import load_penguins
@@ -153,9 +179,47 @@ class SHAPNetClassifier(TabularClassifier, SHAPNetModel):  # noqa: D101 - __doc_
     """
 
 
-class SHAPNetRegressor(TabularRegressor, SHAPNetModel):  # noqa: D101 - __doc__ is built
-    __doc__ = f"""A Shapley explanation network for quantities; see :class:`SHAPNetClassifier`.
-{_PARAMETERS}
+class SHAPNetRegressor(TabularRegressor, SHAPNetModel):
+    """A Shapley explanation network for quantities; see :class:`SHAPNetClassifier`.
+
+    Parameters
+    ----------
+    structure : {"shallow", "deep"}, default="shallow"
+        All pairs of columns at once (at most 64 columns), or stages of disjoint pairs after which
+        every column has met every other.
+    width : int, default=8
+        Width of the columns' representations.
+    hidden : int, default=16
+        Hidden units of a module.
+    learning_rate : float, default=2e-3
+        Peak learning rate: a short warm-up, then half a cosine down to zero.
+    weight_decay : float, default=1e-2
+        Decay of the feed-forward matrices.
+    batch_size, max_epochs : int or "auto", default="auto"
+        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+    patience : int or "auto", default="auto"
+        Epochs without a better validation loss before training stops; "auto" never stops early, so
+        that the learning rate reaches zero. The best weights are kept.
+    validation_fraction : float or "auto", default="auto"
+        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+    time_limit : float, default=inf
+        Seconds; the learning rate reaches zero in time.
+    categorical_features : sequence of str or int, default=()
+        Number columns that are codes, to be read as categories.
+    device : str, default="auto"
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+    random_state : int, RandomState or None, default=None
+        One seed gives equal weights on CPU.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Notes
+    -----
+    Cells may be missing: a number becomes the training mean, a category its reserved place (that
+    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
+    cost memory. Attributions are on the scale of the raw output: log-odds, or the
+    target's own units.
+
     Examples
     --------
     >>> import numpy as np

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,14 +10,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sasanet.baselines.inputs import AdditiveNetwork, Units, prediction_loss
-from sasanet.baselines.model import PARAMETERS, LayeredModel
-from sasanet.contract import Columns
-from sasanet.losses import weighted_mean
-from sasanet.marginal import feed_forward
-from sasanet.recipe import read_real
-from sasanet.tasks import TabularClassifier
-from sasanet.training import Rows, Step, TrainingConfig
+from sasanet.baselines.estimator import LayeredModel
+from sasanet.baselines.network import AdditiveNetwork, Units, prediction_loss
+from sasanet.estimator.classifier_regressor import TabularClassifier
+from sasanet.network.layers import feed_forward
+from sasanet.table.columns import Columns
+from sasanet.training.loop import Rows
+from sasanet.training.losses import Objective, weighted_mean
+from sasanet.validation import read_real
 
 
 class SITE(AdditiveNetwork):
@@ -82,11 +82,11 @@ def prototype_losses(
     return total / drafts.shape[1]
 
 
-def site_step(
+def site_loss(
     network: SITE,
     rows: Rows,
-    config: TrainingConfig,
     generator: torch.Generator,
+    objective: Objective,
     prototype_penalty: float,
 ) -> Tensor:
     """Return the prediction loss and the distance of prototypes to rows of their classes."""
@@ -95,7 +95,7 @@ def site_step(
     outputs = network.bias + network.likenesses(inputs, drafts).sum(1)
     likeness = prototype_losses(drafts, inputs, rows, generator)
     penalty = prototype_penalty * weighted_mean(likeness, rows.weights)
-    return prediction_loss(outputs, rows, config) + penalty
+    return prediction_loss(outputs, rows, objective) + penalty
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -107,13 +107,13 @@ class SITEModel(LayeredModel):
     layers: Sequence[int] = (128, 128)
     prototype_penalty: float = 5.0
 
-    def _make_step(self) -> Step:
+    def _make_loss(self) -> Callable[..., Tensor]:
         penalty = read_real(self.get_params(deep=False), "prototype_penalty")
-        return partial(site_step, prototype_penalty=penalty)
+        return partial(site_loss, prototype_penalty=penalty)
 
 
-class SITEClassifier(TabularClassifier, SITEModel):  # noqa: D101 - __doc__ is built
-    __doc__ = f"""Prototypes of the classes, compared with the row; for classification only.
+class SITEClassifier(TabularClassifier, SITEModel):
+    """Prototypes of the classes, compared with the row; for classification only.
 
     Parameters
     ----------
@@ -123,7 +123,34 @@ class SITEClassifier(TabularClassifier, SITEModel):  # noqa: D101 - __doc__ is b
         Dropout behind every hidden layer.
     prototype_penalty : float, default=5.0
         Weight of the distance between prototypes and real rows of their classes.
-    {PARAMETERS}
+    learning_rate : float, default=2e-3
+        Peak learning rate: a short warm-up, then half a cosine down to zero.
+    weight_decay : float, default=1e-2
+        Decay of the feed-forward matrices.
+    batch_size, max_epochs : int or "auto", default="auto"
+        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+    patience : int or "auto", default="auto"
+        Epochs without a better validation loss before training stops; "auto" never stops early, so
+        that the learning rate reaches zero. The best weights are kept.
+    validation_fraction : float or "auto", default="auto"
+        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+    time_limit : float, default=inf
+        Seconds; the learning rate reaches zero in time.
+    categorical_features : sequence of str or int, default=()
+        Number columns that are codes, to be read as categories.
+    device : str, default="auto"
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+    random_state : int, RandomState or None, default=None
+        One seed gives equal weights on CPU.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Notes
+    -----
+    Cells may be missing: a number becomes the training mean, a category its reserved place (that
+    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
+    cost memory. Attributions are on the scale of the raw output: log-odds, or the
+    target's own units.
 
     Examples
     --------

@@ -7,26 +7,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from sasanet.baselines.inputs import AdditiveNetwork
-from sasanet.baselines.model import PARAMETERS, BaselineModel
-from sasanet.contract import Columns
+from sasanet.baselines.estimator import BaselineModel
+from sasanet.baselines.network import AdditiveNetwork
 from sasanet.errors import InvalidInputError
-from sasanet.marginal import feed_forward
-from sasanet.recipe import read_count, read_real
-from sasanet.tasks import TabularClassifier, TabularRegressor
-from sasanet.tokens import MLPTokens
-
-_PARAMETERS = f"""
-    Parameters
-    ----------
-    width : int, default=64
-        Width of the cell vectors and of the value network.
-    heads : int, default=4
-        Attention heads of the dominance network; they divide the width.
-    dropout : float, default=0.1
-        Dropout of attention weights and inside the value network.
-    {PARAMETERS}
-"""
+from sasanet.estimator.classifier_regressor import TabularClassifier, TabularRegressor
+from sasanet.network.embedding.cells import MLPTokens
+from sasanet.network.layers import feed_forward
+from sasanet.table.columns import Columns
+from sasanet.validation import read_count, read_real
 
 
 class SSCN(AdditiveNetwork):
@@ -75,18 +63,55 @@ class SSCNModel(BaselineModel):
     heads: int = 4
     dropout: float = 0.1
 
-    def _make_network(self) -> SSCN:
+    def _make_baseline(self, columns: Columns, n_outputs: int) -> SSCN:
         settings = self.get_params(deep=False)
         width, heads = read_count(settings, "width"), read_count(settings, "heads")
         if width % heads:
-            raise InvalidInputError(f"heads must divide width={width}, however: {heads}")
+            raise InvalidInputError(f"heads must divide width={width}, got {heads}")
         dropout = read_real(settings, "dropout", below=1)
-        return SSCN(self._columns, self._n_outputs, width, heads, dropout)
+        return SSCN(columns, n_outputs, width, heads, dropout)
 
 
-class SSCNClassifier(TabularClassifier, SSCNModel):  # noqa: D101 - __doc__ is built
-    __doc__ = f"""Value composition for classes: a weighted mean of what each cell says alone.
-{_PARAMETERS}
+class SSCNClassifier(TabularClassifier, SSCNModel):
+    """Value composition for classes: a weighted mean of what each cell says alone.
+
+    Parameters
+    ----------
+    width : int, default=64
+        Width of the cell vectors and of the value network.
+    heads : int, default=4
+        Attention heads of the dominance network; they divide the width.
+    dropout : float, default=0.1
+        Dropout of attention weights and inside the value network.
+    learning_rate : float, default=2e-3
+        Peak learning rate: a short warm-up, then half a cosine down to zero.
+    weight_decay : float, default=1e-2
+        Decay of the feed-forward matrices.
+    batch_size, max_epochs : int or "auto", default="auto"
+        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+    patience : int or "auto", default="auto"
+        Epochs without a better validation loss before training stops; "auto" never stops early, so
+        that the learning rate reaches zero. The best weights are kept.
+    validation_fraction : float or "auto", default="auto"
+        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+    time_limit : float, default=inf
+        Seconds; the learning rate reaches zero in time.
+    categorical_features : sequence of str or int, default=()
+        Number columns that are codes, to be read as categories.
+    device : str, default="auto"
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+    random_state : int, RandomState or None, default=None
+        One seed gives equal weights on CPU.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Notes
+    -----
+    Cells may be missing: a number becomes the training mean, a category its reserved place (that
+    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
+    cost memory. Attributions are on the scale of the raw output: log-odds, or the
+    target's own units.
+
     Examples
     --------
     >>> from sasanet.datasets import load_penguins
@@ -96,9 +121,46 @@ class SSCNClassifier(TabularClassifier, SSCNModel):  # noqa: D101 - __doc__ is b
     """
 
 
-class SSCNRegressor(TabularRegressor, SSCNModel):  # noqa: D101 - __doc__ is built
-    __doc__ = f"""Value composition for quantities; see :class:`SSCNClassifier`.
-{_PARAMETERS}
+class SSCNRegressor(TabularRegressor, SSCNModel):
+    """Value composition for quantities; see :class:`SSCNClassifier`.
+
+    Parameters
+    ----------
+    width : int, default=64
+        Width of the cell vectors and of the value network.
+    heads : int, default=4
+        Attention heads of the dominance network; they divide the width.
+    dropout : float, default=0.1
+        Dropout of attention weights and inside the value network.
+    learning_rate : float, default=2e-3
+        Peak learning rate: a short warm-up, then half a cosine down to zero.
+    weight_decay : float, default=1e-2
+        Decay of the feed-forward matrices.
+    batch_size, max_epochs : int or "auto", default="auto"
+        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+    patience : int or "auto", default="auto"
+        Epochs without a better validation loss before training stops; "auto" never stops early, so
+        that the learning rate reaches zero. The best weights are kept.
+    validation_fraction : float or "auto", default="auto"
+        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+    time_limit : float, default=inf
+        Seconds; the learning rate reaches zero in time.
+    categorical_features : sequence of str or int, default=()
+        Number columns that are codes, to be read as categories.
+    device : str, default="auto"
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+    random_state : int, RandomState or None, default=None
+        One seed gives equal weights on CPU.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Notes
+    -----
+    Cells may be missing: a number becomes the training mean, a category its reserved place (that
+    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
+    cost memory. Attributions are on the scale of the raw output: log-odds, or the
+    target's own units.
+
     Examples
     --------
     >>> import numpy as np

@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import torch
 from torch import Tensor, nn
 
-from sasanet.baselines.inputs import AdditiveNetwork, Units, prediction_loss
-from sasanet.baselines.model import PARAMETERS, BaselineModel, read_sizes
-from sasanet.coalitions import kernel_coalitions
-from sasanet.contract import Columns
-from sasanet.losses import weighted_mean
-from sasanet.marginal import feed_forward
-from sasanet.recipe import read_count, read_real
-from sasanet.tasks import TabularClassifier, TabularRegressor
-from sasanet.training import Rows, Step, TrainingConfig
-
-_PARAMETERS = f"""
-    Parameters
-    ----------
-    layers : sequence of int, default=(64, 128, 64)
-        Hidden units.
-    coalitions : int, default=16
-        Coalitions of every row per step, half of them the complements of the others.
-    shapley_weight : float, default=1.0
-        Weight of the Shapley loss beside the prediction loss.
-    {PARAMETERS}
-"""
+from sasanet.baselines.estimator import BaselineModel
+from sasanet.baselines.network import AdditiveNetwork, Units, prediction_loss
+from sasanet.estimator.classifier_regressor import TabularClassifier, TabularRegressor
+from sasanet.network.coalitions import kernel_coalitions
+from sasanet.network.layers import feed_forward
+from sasanet.table.columns import Columns
+from sasanet.training.loop import Rows
+from sasanet.training.losses import Objective, weighted_mean
+from sasanet.validation import read_count, read_real, read_sizes
 
 
 class ViaSHAP(AdditiveNetwork):
@@ -58,17 +46,17 @@ class ViaSHAP(AdditiveNetwork):
         return (found[:-1] - found[-1:]).unflatten(1, (len(self.columns), self.n_outputs))
 
 
-def viashap_step(
+def viashap_loss(
     network: ViaSHAP,
     rows: Rows,
-    config: TrainingConfig,
     generator: torch.Generator,
+    objective: Objective,
     n_pairs: int,
     shapley_weight: float,
 ) -> Tensor:
     """Return the prediction loss and the Shapley loss (v(S) − v(∅) − Σ_{i∈S} φ_i(x))²."""
     found = network.attributions(rows.cells)
-    loss = prediction_loss(network.bias + found.sum(1), rows, config)
+    loss = prediction_loss(network.bias + found.sum(1), rows, objective)
     if len(network.columns) == 1:  # one player takes everything
         return loss
     players = torch.ones_like(rows.present)  # a missing cell is a player too, at its reference
@@ -86,19 +74,56 @@ class ViaSHAPModel(BaselineModel):
     coalitions: int = 16
     shapley_weight: float = 1.0
 
-    def _make_network(self) -> ViaSHAP:
-        return ViaSHAP(self._columns, self._n_outputs, read_sizes("layers", self.layers, least=0))
+    def _make_baseline(self, columns: Columns, n_outputs: int) -> ViaSHAP:
+        return ViaSHAP(columns, n_outputs, read_sizes("layers", self.layers, least=0))
 
-    def _make_step(self) -> Step:
+    def _make_loss(self) -> Callable[..., Tensor]:
         settings = self.get_params(deep=False)
         n_pairs = math.ceil(read_count(settings, "coalitions") / 2)
         weight = read_real(settings, "shapley_weight")
-        return partial(viashap_step, n_pairs=n_pairs, shapley_weight=weight)
+        return partial(viashap_loss, n_pairs=n_pairs, shapley_weight=weight)
 
 
-class ViaSHAPClassifier(TabularClassifier, ViaSHAPModel):  # noqa: D101 - __doc__ is built
-    __doc__ = f"""ViaSHAP for classes: learned Shapley values whose sum is the prediction.
-{_PARAMETERS}
+class ViaSHAPClassifier(TabularClassifier, ViaSHAPModel):
+    """ViaSHAP for classes: learned Shapley values whose sum is the prediction.
+
+    Parameters
+    ----------
+    layers : sequence of int, default=(64, 128, 64)
+        Hidden units.
+    coalitions : int, default=16
+        Coalitions of every row per step, half of them the complements of the others.
+    shapley_weight : float, default=1.0
+        Weight of the Shapley loss beside the prediction loss.
+    learning_rate : float, default=2e-3
+        Peak learning rate: a short warm-up, then half a cosine down to zero.
+    weight_decay : float, default=1e-2
+        Decay of the feed-forward matrices.
+    batch_size, max_epochs : int or "auto", default="auto"
+        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+    patience : int or "auto", default="auto"
+        Epochs without a better validation loss before training stops; "auto" never stops early, so
+        that the learning rate reaches zero. The best weights are kept.
+    validation_fraction : float or "auto", default="auto"
+        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+    time_limit : float, default=inf
+        Seconds; the learning rate reaches zero in time.
+    categorical_features : sequence of str or int, default=()
+        Number columns that are codes, to be read as categories.
+    device : str, default="auto"
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+    random_state : int, RandomState or None, default=None
+        One seed gives equal weights on CPU.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Notes
+    -----
+    Cells may be missing: a number becomes the training mean, a category its reserved place (that
+    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
+    cost memory. Attributions are on the scale of the raw output: log-odds, or the
+    target's own units.
+
     Examples
     --------
     >>> from sasanet.datasets import load_penguins
@@ -108,9 +133,46 @@ class ViaSHAPClassifier(TabularClassifier, ViaSHAPModel):  # noqa: D101 - __doc_
     """
 
 
-class ViaSHAPRegressor(TabularRegressor, ViaSHAPModel):  # noqa: D101 - __doc__ is built
-    __doc__ = f"""ViaSHAP for quantities; see :class:`ViaSHAPClassifier`.
-{_PARAMETERS}
+class ViaSHAPRegressor(TabularRegressor, ViaSHAPModel):
+    """ViaSHAP for quantities; see :class:`ViaSHAPClassifier`.
+
+    Parameters
+    ----------
+    layers : sequence of int, default=(64, 128, 64)
+        Hidden units.
+    coalitions : int, default=16
+        Coalitions of every row per step, half of them the complements of the others.
+    shapley_weight : float, default=1.0
+        Weight of the Shapley loss beside the prediction loss.
+    learning_rate : float, default=2e-3
+        Peak learning rate: a short warm-up, then half a cosine down to zero.
+    weight_decay : float, default=1e-2
+        Decay of the feed-forward matrices.
+    batch_size, max_epochs : int or "auto", default="auto"
+        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+    patience : int or "auto", default="auto"
+        Epochs without a better validation loss before training stops; "auto" never stops early, so
+        that the learning rate reaches zero. The best weights are kept.
+    validation_fraction : float or "auto", default="auto"
+        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+    time_limit : float, default=inf
+        Seconds; the learning rate reaches zero in time.
+    categorical_features : sequence of str or int, default=()
+        Number columns that are codes, to be read as categories.
+    device : str, default="auto"
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+    random_state : int, RandomState or None, default=None
+        One seed gives equal weights on CPU.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Notes
+    -----
+    Cells may be missing: a number becomes the training mean, a category its reserved place (that
+    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
+    cost memory. Attributions are on the scale of the raw output: log-odds, or the
+    target's own units.
+
     Examples
     --------
     >>> import numpy as np

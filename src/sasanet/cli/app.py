@@ -7,14 +7,14 @@ from typing import Annotated
 import typer
 
 import sasanet
-from sasanet.cli.audit import audit
-from sasanet.cli.compare import compare
-from sasanet.cli.demo import demo
-from sasanet.cli.explain import explain
-from sasanet.cli.fit import fit
-from sasanet.cli.inspect import inspect
-from sasanet.cli.predict import predict
-from sasanet.cli.report import report
+from sasanet.cli.commands.audit import audit
+from sasanet.cli.commands.compare import compare
+from sasanet.cli.commands.demo import demo
+from sasanet.cli.commands.explain import explain
+from sasanet.cli.commands.fit import fit
+from sasanet.cli.commands.inspect import inspect
+from sasanet.cli.commands.predict import predict
+from sasanet.cli.commands.report import report
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 for command in (fit, predict, explain, audit, report, inspect, demo, compare):

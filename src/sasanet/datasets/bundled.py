@@ -8,7 +8,7 @@ import pandas as pd
 
 
 def _read(name: str) -> pd.DataFrame:
-    with files("sasanet").joinpath("data", name).open("rb") as file:
+    with files("sasanet").joinpath("datasets", "csv", name).open("rb") as file:
         # "none" is a level of several credit columns, not a missing cell.
         return pd.read_csv(file, keep_default_na=False, na_values=[""])
 

@@ -6,7 +6,7 @@ What shap draws well is one call away: ``shap.plots.beeswarm(explanation.to_shap
 """
 
 from sasanet.plots.arrival import arrival, arrival_data
-from sasanet.plots.certificate import plot_audit, plot_calibration, plot_value_curve
+from sasanet.plots.audit import plot_audit, plot_calibration, plot_value_curve
 from sasanet.plots.dependence import dependence, dependence_data
 from sasanet.plots.history import history, history_data
 from sasanet.plots.profile import profile, profile_data

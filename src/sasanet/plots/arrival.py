@@ -6,20 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from sasanet.plots.drawing import new_axes, short_names, shorten, tidy
+from sasanet.arrays import Floats
+from sasanet.plots.axes import new_axes, short_names, shorten, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from sasanet.estimator import SelfExplainingModel
+    from sasanet.estimator.sasanet import SASANetModel
 
-Floats = NDArray[np.float64]
 _DARK, _NOTHING = "#053061", "nothing known"
 
 
-def arrival_data(model: SelfExplainingModel, X: Any, row: int = 0) -> pd.DataFrame:
+def arrival_data(model: SASANetModel, X: Any, row: int = 0) -> pd.DataFrame:
     """Return v(S) of one row as its features arrive, the strongest attribution first.
 
     Parameters
@@ -83,7 +82,7 @@ def _certainty(raw: Floats, k: int) -> Floats:
 
 
 def arrival(
-    model: SelfExplainingModel, X: Any, row: int = 0, top: int = 15, ax: Axes | None = None
+    model: SASANetModel, X: Any, row: int = 0, top: int = 15, ax: Axes | None = None
 ) -> Axes:
     """Draw how the prediction of one row forms as its features arrive.
 

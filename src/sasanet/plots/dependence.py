@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
-from sasanet.explanation import Explanation
-from sasanet.plots.drawing import new_axes, shorten, tidy
+from sasanet.explanation.explanation import Explanation
+from sasanet.plots.axes import new_axes, shorten, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 _BINS, _FEWEST = 20, 5  # bins, and rows in each
 _Z = 1.959964
 _DARK, _LIGHT = "#053061", "#7fb3d5"
@@ -58,7 +58,7 @@ def dependence_data(
     """
     if explanation.values.ndim != 2:
         raise InvalidInputError(
-            "Dependence is of one output, however: this explanation has "
+            "Dependence is of one output, got this explanation has "
             f"{explanation.values.shape[2]}; choose one with explanation.output(name)"
         )
     one = explanation[:, feature]

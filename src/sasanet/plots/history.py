@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from sasanet.plots.drawing import new_axes, tidy
+from sasanet.plots.axes import new_axes, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from sasanet.estimator import SelfExplainingModel
+    from sasanet.estimator.sasanet import SASANetModel
 
 
-def history_data(model: SelfExplainingModel) -> pd.DataFrame:
+def history_data(model: SASANetModel) -> pd.DataFrame:
     """Return one line per epoch: phase, losses, steps, seconds.
 
     Examples
@@ -30,7 +30,7 @@ def history_data(model: SelfExplainingModel) -> pd.DataFrame:
     return data.set_axis(pd.RangeIndex(1, len(data) + 1, name="epoch"), axis=0)
 
 
-def history(model: SelfExplainingModel, ax: Axes | None = None) -> Axes:
+def history(model: SASANetModel, ax: Axes | None = None) -> Axes:
     """Draw the training loss and, where rows were held out, the validation loss by epoch.
 
     Parameters

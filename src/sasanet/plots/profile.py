@@ -8,17 +8,17 @@ import numpy as np
 import pandas as pd
 
 from sasanet.errors import InvalidInputError
-from sasanet.explanation import Explanation
-from sasanet.plots.drawing import new_axes, short_names, tidy
+from sasanet.explanation.explanation import Explanation
+from sasanet.plots.axes import new_axes, short_names, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from sasanet.estimator import SelfExplainingModel
+    from sasanet.estimator.sasanet import SASANetModel
 
 
 def profile_data(
-    model: SelfExplainingModel, X: Any, output: str | None = None, row: int | None = None
+    model: SASANetModel, X: Any, output: str | None = None, row: int | None = None
 ) -> pd.DataFrame:
     """Return the position profile φ_{i,k} of every feature (Proposition 3.10), strongest first.
 
@@ -72,14 +72,14 @@ def profile_data(
 def _one_output(explanation: Explanation, output: str | None) -> tuple[Explanation, int]:
     if output is None:
         raise InvalidInputError(
-            "A profile is of one output, however: this model has "
+            "A profile is of one output, got this model has "
             f"{list(explanation.output_names)}; choose one with output=…"
         )
     return explanation.output(output), explanation.output_names.index(str(output))
 
 
 def profile(
-    model: SelfExplainingModel,
+    model: SASANetModel,
     X: Any,
     output: str | None = None,
     row: int | None = None,

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from sasanet.errors import InvalidInputError
-from sasanet.explanation import Explanation
-from sasanet.plots.drawing import new_axes, short_names, tidy
+from sasanet.explanation.explanation import Explanation
+from sasanet.plots.axes import new_axes, short_names, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +36,7 @@ def waterfall_data(explanation: Explanation, row: int = 0, top: int = 10) -> pd.
     """
     if explanation.values.ndim != 2:
         raise InvalidInputError(
-            "A waterfall shows one output, however: this explanation has "
+            "A waterfall shows one output, got this explanation has "
             f"{explanation.values.shape[2]}; choose one with explanation.output(name)"
         )
     one = explanation[row]

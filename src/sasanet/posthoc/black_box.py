@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
-from sasanet.posthoc.game import Floats
-from sasanet.table import check_unique_names, read_table
+from sasanet.table.reading import check_unique_names, read_table
 
 Predict = Callable[[Any], Any]
 CELLS_AT_ONCE = 1 << 20  # of a mixed table: 8 MB of numbers, or of references to words
@@ -41,7 +41,7 @@ class BlackBox:
     def __init__(self, predict: Predict, X: Any, background: Any) -> None:
         if not callable(predict):
             raise InvalidInputError(
-                f"predict must be a function of a table, however: {type(predict).__name__}; "
+                f"predict must be a function of a table, got {type(predict).__name__}; "
                 "give a method such as model.predict"
             )
         self.table = read_table(X).infer_objects()
@@ -66,12 +66,12 @@ class BlackBox:
         found = np.asarray(given, dtype=np.float64)
         if found.ndim not in (1, 2) or len(found) != len(picks):
             raise InvalidInputError(
-                f"predict must return shape (m,) or (m, K), however: {found.shape} for "
+                f"predict must return shape (m,) or (m, K), got {found.shape} for "
                 f"m = {len(picks)}; give one prediction, or one row of them, per row"
             )
         if not np.isfinite(found).all():
             raise InvalidInputError(
-                "predict must return finite numbers, however: NaN or infinite for "
+                "predict must return finite numbers, got NaN or infinite for "
                 f"{int((~np.isfinite(found)).sum())} of {found.size}; clip them or fill them"
             )
         self.one_output = found.ndim == 1
@@ -85,7 +85,7 @@ def _with_columns_of(table: pd.DataFrame, background: pd.DataFrame) -> pd.DataFr
         return background[wanted]
     if wanted != came:
         raise InvalidInputError(
-            f"background must have the columns of X, {wanted}, however: {came}; "
+            f"background must have the columns of X, {wanted}, got {came}; "
             "take it from the table the model was trained on"
         )
     return background

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sasanet.portable import PortableNetwork
+from sasanet.network.export import PortableNetwork
 
 Packed = dict[str, Any]
 _LARGEST = 2**15 - 1

@@ -10,15 +10,15 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from sasanet.estimator import SelfExplainingModel
-from sasanet.explanation import need_package
-from sasanet.report.content import gather
+from sasanet.errors import need_package
+from sasanet.estimator.sasanet import SASANetModel
+from sasanet.report.summary import gather
 
 _SCRIPTS = ("arrays.js", "network.js", "figures.js", "rows.js", "page.js")
 
 
 def write_report(
-    model: SelfExplainingModel,
+    model: SASANetModel,
     table: Any,
     path: str | Path,
     target: Any = None,

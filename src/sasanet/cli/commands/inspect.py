@@ -1,0 +1,94 @@
+"""``sasanet inspect``: what a model was fitted on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Column as Head
+from rich.table import Table
+
+from sasanet.cli import options
+from sasanet.cli.terminal import Terminal, command
+
+if TYPE_CHECKING:
+    from sasanet.estimator.sasanet import SASANetModel
+    from sasanet.table.columns import Column
+
+
+@command
+def inspect(terminal: Terminal, model: options.ModelPath) -> None:
+    """Show what a model was fitted on: columns, levels, base value, training, certificate."""
+    from sasanet.cli.files.chunks import load_model
+
+    fitted = load_model(model, terminal)
+    about = describe(fitted)
+    classes = ", ".join(map(str, about["classes"]))
+    what = f"{about['task']} ({classes})" if classes else about["task"]
+    terminal.say(f"{about['class']}, {about['network']} network, {about['preset']} preset: {what}.")
+    base = ", ".join(f"{value:.4g}" for value in about["base_value"])
+    terminal.say(f"Base value, in units of {about['units']}: {base}.")
+    for phase in about["training"]:
+        terminal.say(
+            f"Training, {phase['phase']}: {phase['epochs']} epochs, {phase['steps']:,} steps, "
+            f"{phase['seconds']:.1f} s, last loss {phase['loss']:.4g}."
+        )
+    terminal.say(_table(about["columns"]))
+    certificate = getattr(fitted, "audit_", None)
+    terminal.say(str(certificate) if certificate else "No certificate: `sasanet audit --keep`.")
+    terminal.result(about)
+
+
+def describe(model: SASANetModel) -> dict[str, Any]:
+    """Return what there is to know about a model, as plain data."""
+    certificate = getattr(model, "audit_", None)
+    return {
+        "class": type(model).__name__,
+        "task": model.target_.task,
+        "classes": [_plain(label) for label in model.target_.labels],
+        "units": model.target_.units,
+        "base_value": model.base_value_.tolist(),
+        "network": model.network_.architecture.marginal,
+        "preset": model.preset,
+        "columns": [_column(column) for column in model.encoder_.columns],
+        "training": _phases(model.history_),
+        "audit": certificate.to_dict() if certificate else None,
+    }
+
+
+def _plain(label: Any) -> Any:
+    """Turn NumPy's scalars into what Python has."""
+    return label.item() if hasattr(label, "item") else label
+
+
+def _column(column: Column) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": column.name, "kind": column.kind}
+    if column.kind == "number":
+        low, high = column.knots[0], column.knots[-1]
+        return found | {"lowest": low, "highest": high, "mean": column.mean}
+    return found | {"levels": list(column.levels)}
+
+
+def _phases(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return one summary per phase of training; each record counts from the phase's start."""
+    phases = []
+    for name in dict.fromkeys(record["phase"] for record in history):
+        records = [record for record in history if record["phase"] == name]
+        last = records[-1]
+        loss = last.get("validation_loss", last["train_loss"])
+        numbers = {"steps": last["steps"], "seconds": last["seconds"], "loss": loss}
+        phases.append({"phase": name, "epochs": len(records), **numbers})
+    return phases
+
+
+def _table(columns: list[dict[str, Any]]) -> Table:
+    name, values = (Head(head, overflow="fold") for head in ("column", "values"))
+    table = Table(name, "kind", values, title="Columns", title_justify="left")
+    for column in columns:
+        if column["kind"] == "number":
+            shown = f"{column['lowest']:.6g} to {column['highest']:.6g}, mean {column['mean']:.4g}"
+        else:
+            levels = [str(level) for level in column["levels"]]
+            more = f" · … ({len(levels)} levels)" if len(levels) > 5 else ""
+            shown = " · ".join(levels[:5]) + more
+        table.add_row(column["name"], column["kind"], shown)
+    return table

@@ -1,0 +1,1 @@
+"""What ``sasanet compare`` compares with, and how."""

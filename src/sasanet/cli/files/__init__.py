@@ -1,0 +1,1 @@
+"""Tables in files: reading, the types of their columns, labels, and writing."""

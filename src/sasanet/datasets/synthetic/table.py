@@ -1,0 +1,149 @@
+"""A made table with its game in, E[y | x_S] of any coalition and exact Shapley values out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from sasanet.arrays import Floats, Masks
+from sasanet.datasets.synthetic.games import Game
+from sasanet.errors import InvalidInputError
+from sasanet.shapley.exact import exact_shapley
+from sasanet.shapley.game import read_coalitions
+
+Rows = pd.DataFrame | slice | Sequence[int] | NDArray[np.int64]
+_EXACT_UP_TO = 16  # features: 65,536 coalitions a row
+
+
+@dataclass(frozen=True, eq=False)
+class KnownTable:
+    """Rows and labels whose E[y | x_S] is known for every coalition S.
+
+    The game is v(S) = link(E[y | x_S]): log-odds for a binary label, the mean itself for
+    regression. Cells go missing completely at random, so a missing cell is a feature outside S.
+
+    Attributes
+    ----------
+    X : DataFrame (n, d)
+        The rows; a missing cell is NaN.
+    y : ndarray (n,)
+        The labels, 0 and 1 or numbers.
+    task : {"binary", "regression"}
+        What the labels are.
+    game : Game
+        How they were made, with its parameters.
+
+    Examples
+    --------
+    >>> from sasanet.datasets import make_gaussian_probit
+    >>> table = make_gaussian_probit(500, n_features=4, correlation=0.5, missing=0.1)
+    >>> nothing, everything = np.zeros(4, dtype=bool), np.ones(4, dtype=bool)
+    >>> bool((table.value(table.X, nothing) == table.base_value).all())
+    True
+    >>> total = table.base_value + table.shapley(table.X).sum(axis=1)
+    >>> bool(np.allclose(total, table.value(table.X, everything)))
+    True
+    """
+
+    X: pd.DataFrame
+    y: NDArray[Any]
+    task: str
+    game: Game
+
+    @property
+    def units(self) -> str:
+        """What one unit of a value or a Shapley value means."""
+        return "target" if self.task == "regression" else "log-odds"
+
+    @property
+    def base_value(self) -> float:
+        """Value of no feature: the log-odds of E[y], or E[y]."""
+        d = self.X.shape[1]
+        return float(self.game.value(np.zeros((1, d)), np.zeros(d, dtype=bool))[0])
+
+    def expectation(self, rows: Rows, coalitions: Any) -> Floats:
+        """Return E[y | x_S], with rows and coalitions as in :meth:`value`."""
+        value = self.value(rows, coalitions)
+        return value if self.task == "regression" else expit(value)
+
+    def value(self, rows: Rows, coalitions: Any) -> Floats:
+        """Return v(S) = link(E[y | x_S]).
+
+        Parameters
+        ----------
+        rows : DataFrame (n, d), slice or positions
+            Rows with the columns of ``X``, or which rows of ``X``.
+        coalitions : bool array (d,), (n, d) or (n, m, d)
+            Which features are known: for all rows, per row, or m times per row. Missing cells are
+            absent whatever the coalition says.
+
+        Returns
+        -------
+        ndarray (n,) or (n, m)
+            v(S) in ``units``.
+        """
+        cells = self._cells(rows)
+        n, d = cells.shape
+        masks = read_coalitions(coalitions, n, d, "mark the known features with True")
+        values = _values(self.game, cells, masks)
+        return values if np.ndim(coalitions) == 3 else values[:, 0]
+
+    def shapley(self, rows: Rows) -> Floats:
+        """Return the Shapley values of v by all 2^d coalitions.
+
+        φ_i = Σ_{S ∌ i} |S|! (d - |S| - 1)! / d! · (v(S ∪ i) - v(S)), exactly 0 for a missing cell.
+
+        Parameters
+        ----------
+        rows : DataFrame (n, d), slice or positions
+            Rows with the columns of ``X``, or which rows of ``X``.
+
+        Returns
+        -------
+        ndarray (n, d)
+            φ in ``units``; with the base value they add up to v of all features.
+        """
+        cells = self._cells(rows)
+        n_features = cells.shape[1]
+        if n_features > _EXACT_UP_TO:
+            raise InvalidInputError(
+                f"n_features must be at most {_EXACT_UP_TO} for exact Shapley values, got "
+                f"{n_features}; make a narrower table, or sample them with "
+                "sasanet.posthoc.permutation_shapley"
+            )
+        phi = exact_shapley(lambda masks: _values(self.game, cells, masks[None]), n_features)
+        # No coalition's value changes with a missing cell; only rounding would say otherwise.
+        return np.where(np.isnan(cells), 0.0, phi)
+
+    def _cells(self, rows: Rows) -> Floats:
+        """Return rows as numbers, [n, d]; NaN: missing."""
+        if not isinstance(rows, pd.DataFrame):
+            rows = self.X.iloc[rows if isinstance(rows, slice) else np.atleast_1d(rows)]
+        if list(rows.columns) != list(self.X.columns):
+            raise InvalidInputError(
+                f"rows must have the columns {list(self.X.columns)}, got "
+                f"{list(rows.columns)}; select them from the table's X"
+            )
+        return self.game.read(rows)
+
+
+def _values(game: Game, cells: Floats, masks: Masks) -> Floats:
+    """Return v(S) with each effective coalition visited once, for all rows that share it.
+
+    Shape: cells [n, d], masks [1 or n, m, d] → [n, m].
+    """
+    bits = np.int64(1) << np.arange(cells.shape[1])
+    present = ~np.isnan(cells) @ bits
+    codes = (masks @ bits) & present[:, None]
+    order = np.argsort(codes, axis=None, kind="stable")
+    found, sizes = np.unique(codes, return_counts=True)
+    values = np.empty(codes.size)
+    for code, places in zip(found, np.split(order, np.cumsum(sizes)[:-1]), strict=False):
+        values[places] = game.value(cells[places // codes.shape[1]], (code & bits) != 0)
+    return values.reshape(codes.shape)

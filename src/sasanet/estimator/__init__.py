@@ -1,0 +1,7 @@
+"""scikit-learn estimators.
+
+- ``tabular``: what every network estimator shares: ``fit`` from table to network
+- ``classifier_regressor``: what labels mean and what predictions are called
+- ``soft_labels``: out-of-fold predictions of boosted trees
+- ``sasanet``: :class:`SASANetClassifier` and :class:`SASANetRegressor`
+"""

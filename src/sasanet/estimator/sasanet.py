@@ -1,0 +1,393 @@
+"""The estimators users hold: a classifier and a regressor, each its own explanation.
+
+What they share with any other network of a table is in :mod:`sasanet.estimator.tabular`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import torch
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from sasanet.arrays import Floats
+from sasanet.errors import InvalidInputError
+from sasanet.estimator.classifier_regressor import TabularClassifier, TabularRegressor
+from sasanet.estimator.soft_labels import TeacherSettings, soften_labels
+from sasanet.estimator.tabular import FitData, TabularModel
+from sasanet.explanation.explanation import Explanation
+from sasanet.network import inference
+from sasanet.network.architecture import Architecture, named
+from sasanet.network.refinement import read_effort, refined
+from sasanet.network.sasanet import SASANet
+from sasanet.shapley.game import names_to_mask, read_coalitions
+from sasanet.table.encoder import TableEncoder
+from sasanet.training.hyperparameters import SASANetHyperparameters, resolve
+from sasanet.training.loop import Phase, Rows
+from sasanet.training.phases import sasanet_phases
+
+if TYPE_CHECKING:
+    from sasanet.audit import Audit
+
+_TEACHER_TIME = 1 / 3  # of the time limit
+_IMPORTANCE_ROWS = 256  # of the training table, evenly spaced
+
+
+class SASANetModel(TabularModel):
+    """What SASANet's classifier and regressor share."""
+
+    network_: SASANet
+    audit_: Audit
+    feature_importances_: Floats
+
+    def __init__(  # noqa: PLR0913 - the constructor is where scikit-learn keeps settings
+        self,
+        network: str | Architecture = "set",
+        *,
+        preset: str = "default",
+        learning_rate: float | str = "auto",
+        weight_decay: float = 1e-2,
+        dropout: float | str = "auto",
+        batch_size: int | str = "auto",
+        max_epochs: int | str = "auto",
+        patience: int | str = "auto",
+        validation_fraction: float | str = "auto",
+        teacher_weight: float | str = "auto",
+        time_limit: float = math.inf,
+        categorical_features: Sequence[str | int] = (),
+        device: str = "auto",
+        random_state: int | np.random.RandomState | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.network = network
+        self.preset = preset
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.dropout = dropout
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.teacher_weight = teacher_weight
+        self.time_limit = time_limit
+        self.categorical_features = categorical_features
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # --- fitting ------------------------------------------------------------------------------
+
+    def _resolve(self, n_rows: int, clarity: float = 0.0) -> SASANetHyperparameters:
+        return resolve(self.get_params(deep=False), n_rows, clarity)
+
+    def _make_encoder(self) -> TableEncoder:
+        architecture = named(self.network)
+        numbers = "knots" if architecture.numbers == "knots" else "standard"
+        return TableEncoder(numbers, architecture.n_knots, self.categorical_features)
+
+    def _soften_labels(
+        self, data: FitData, settings: SASANetHyperparameters
+    ) -> tuple[FitData, SASANetHyperparameters]:
+        """Mix the labels with a teacher's; how well it predicts them says how long to train."""
+        teacher = TeacherSettings(
+            task=data.target.task,
+            weight=settings.teacher_weight,
+            time_limit=settings.time_limit * _TEACHER_TIME,
+            n_threads=torch.get_num_threads(),
+            seed=data.seed,
+        )
+        n_levels = data.encoder.n_levels
+        soft = soften_labels(data.cells, data.labels, data.weights, n_levels, teacher)
+        return replace(data, labels=soft.labels), self._resolve(data.n_rows, soft.clarity)
+
+    def _make_network(self, data: FitData, settings: SASANetHyperparameters) -> SASANet:
+        cap = data.target.cap(len(data.cells))
+        return SASANet(data.columns, data.n_outputs, settings.architecture, cap, settings.dropout)
+
+    def _make_phases(self, data: FitData, settings: SASANetHyperparameters) -> Sequence[Phase]:
+        objective = data.objective(settings.architecture.full_share)
+        return sasanet_phases(settings, len(data.cells), data.validation, objective)
+
+    def _finish(self, network: SASANet, rows: Rows, data: FitData) -> dict[str, Any]:
+        """Measure the importance of every feature: mean |φ| over training rows and classes."""
+        if network.attribution is None:
+            return {}
+        some = rows.cells[:: math.ceil(len(rows) / _IMPORTANCE_ROWS)].cpu()
+        sizes = inference.attributions(network, some).abs().mean((0, 2)).numpy()
+        return {"feature_importances_": sizes * data.target.scale}
+
+    # --- using --------------------------------------------------------------------------------
+
+    def explain(self, X: Any, *, n_orders: int = 0, max_error: float | None = None) -> Explanation:
+        """Return the attributions of every prediction, in one forward pass.
+
+        Parameters
+        ----------
+        X : table (n, d)
+            Rows to explain; cells may be missing, and have attribution exactly 0.
+        n_orders : int, default=0
+            Refine the attributions by random coalitions worth so many orders of the features (at
+            least 4; an order costs d − 1 evaluations of the model). The result is unbiased, and
+            ``error_std`` holds its standard errors.
+        max_error : float, optional
+            Refine until the standard error of each attribution is below this, in the units of the
+            attributions, or warn that 10,000 orders were not enough.
+
+        Returns
+        -------
+        Explanation
+            ``base_values + values.sum(axis=1)`` is the raw prediction.
+        """
+        effort = read_effort(n_orders, max_error)
+        table, cells = self._encode(X)
+        self._check_explains()
+        values, totals = inference.attributions_and_outputs(self.network_, cells)
+        scale = self.target_.scale
+        if effort is None:
+            return self._explanation(table, values.numpy() * scale)
+        wanted = effort if isinstance(effort, int) else effort / scale
+        # One seed for every call: an explanation does not change when it is asked for again.
+        generator = torch.Generator().manual_seed(0)
+        values, errors = refined(self.network_, cells, values, totals, wanted, generator)
+        return self._explanation(table, values.numpy() * scale, errors.numpy() * scale)
+
+    def _check_explains(self) -> None:
+        if self.network_.attribution is None:
+            raise InvalidInputError(
+                "explain needs a Shapley module, got this model was built with "
+                "attribution='none' (the ablation SASANet-d); fit one with another attribution"
+            )
+
+    def profiles(self, X: Any) -> Floats:
+        """Return what each feature adds from coming first to coming last in an order: φ_{i,k}.
+
+        The points divide that way evenly; their mean over positions is the attribution (Lemma 3.9),
+        and of a missing cell they are 0. Shape: (n, d, points), for multiclass (n, d, points, C).
+
+        Examples
+        --------
+        >>> from sasanet import SASANetRegressor
+        >>> model = SASANetRegressor(max_epochs=1).fit([[0, 1], [1, 1], [2, 5]], [1.0, 2.0, 3.0])
+        >>> model.profiles([[1, 5]]).shape
+        (1, 2, 8)
+        """
+        _, cells = self._encode(X)
+        self._check_explains()
+        found = inference.profiles(self.network_, cells).numpy() * self.target_.scale
+        return np.asarray(found[..., 0] if found.shape[-1] == 1 else found)
+
+    def value(self, X: Any, coalitions: Any) -> Floats:
+        """Return the model's raw output when only some features are known.
+
+        Parameters
+        ----------
+        X : table (n, d)
+            Rows.
+        coalitions : bool array (d,), (n, d) or (n, m, d), or list of feature names
+            Which features may be used: for all rows, per row, or m times per row. Missing cells
+            are absent whatever the coalition says.
+
+        Returns
+        -------
+        ndarray (n,) or (n, m), with a last axis of length C for multiclass
+            v(S) on the raw scale: of no feature the base value, of all of them the prediction.
+        """
+        _, cells = self._encode(X)
+        masks = self._read_coalitions(coalitions, len(cells))
+        output = inference.coalition_outputs(self.network_, cells, masks)
+        values = self.target_.to_raw(output.numpy())
+        values = values[..., 0] if values.shape[-1] == 1 else values
+        return values if np.ndim(coalitions) == 3 else values[:, 0]
+
+    def _read_coalitions(self, coalitions: Any, n_rows: int) -> Tensor:
+        """Return coalitions as [1 or n, m, d] bool."""
+        coalitions = names_to_mask(coalitions, self.encoder_.names)
+        remedy = "mark the known features with True, or give a list of names"
+        masks = read_coalitions(coalitions, n_rows, self.n_features_in_, remedy)
+        return torch.from_numpy(np.array(masks))  # a copy: it may be read-only
+
+    def audit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        n_rows: int = 256,
+        n_orders: int = 400,
+        random_state: int = 0,
+    ) -> Audit:
+        """Measure how true the attributions are on given rows: see :func:`sasanet.audit.audit`.
+
+        The certificate is kept as ``audit_`` and saved with the model, until the next ``fit``.
+        """
+        from sasanet.audit import audit  # a higher room: only this method needs it
+
+        self.audit_ = audit(self, X, y, n_rows=n_rows, n_orders=n_orders, random_state=random_state)
+        return self.audit_
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a directory: safetensors and JSON, no pickle."""
+        from sasanet.persistence import save_model  # a higher room: only this method needs it
+
+        check_is_fitted(self)
+        save_model(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a model that :meth:`save` wrote; :func:`sasanet.load` finds the class itself."""
+        from sasanet.persistence import load  # a higher room: only this method needs it
+
+        model = load(path)
+        if not isinstance(model, cls):
+            raise InvalidInputError(
+                f"{path} must hold a {cls.__name__}, got a {type(model).__name__}; "
+                "sasanet.load finds the class itself"
+            )
+        return model
+
+
+class SASANetClassifier(TabularClassifier, SASANetModel):
+    """A classifier that is its own explanation, on the log-odds scale.
+
+    Parameters
+    ----------
+    network : str or Architecture, default="set"
+        The network's shape: ``"set"``, the paper's ``"sequence"``, one of the paper's presets
+        (``"paper-income"``, ``"paper-higgs"``, ``"paper-fraud"``, ``"paper-insurance"``), or an
+        :class:`~sasanet.Architecture` of your own.
+    preset : {"default", "best"}, default="default"
+        ``"best"`` trains several members of the set network, whose mean predicts: more accurate,
+        and as many times slower to fit and to explain. An Architecture of your own is taken as is
+        and trained longer.
+    learning_rate : float or "auto", default="auto"
+        Peak learning rate: a short warm-up, then half a cosine down to zero.
+    weight_decay : float, default=1e-2
+        Decay of the feed-forward matrices.
+    dropout : float or "auto", default="auto"
+        Dropout inside the marginal module.
+    batch_size, max_epochs : int or "auto", default="auto"
+        Rows of a step, and how often the rows are seen.
+    patience : int or "auto", default="auto"
+        Epochs without a better validation loss before training stops; "auto" never stops early, so
+        that the learning rate reaches zero. The best weights are kept.
+    validation_fraction : float or "auto", default="auto"
+        Share of the rows that choose the best epoch; 0 trains to the end on all rows.
+    teacher_weight : float or "auto", default="auto"
+        How much of every label is the out-of-fold prediction of boosted trees: from 0 (off) to
+        below 1.
+    time_limit : float, default=inf
+        Seconds; the learning rate reaches zero in time.
+    categorical_features : sequence of str or int, default=()
+        Number columns that are codes, to be read as categories.
+    device : str, default="auto"
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+    random_state : int, RandomState or None, default=None
+        One seed gives equal weights on CPU.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Notes
+    -----
+    Every "auto" follows the number of rows and how well the teacher predicts the labels; the rule
+    is in :mod:`sasanet.training.hyperparameters`.
+
+    Attributes
+    ----------
+    classes_ : ndarray (C,)
+        The class labels in order.
+    base_value_ : ndarray (1,) or (C,)
+        φ0: the log-odds (binary) or log priors (multiclass) of the training labels.
+    feature_importances_ : ndarray (d,)
+        Mean absolute attribution of each feature over training rows (and classes).
+    history_ : list of dict
+        One record per epoch.
+    audit_ : Audit
+        The last certificate of this fit, once ``audit`` was called.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from sasanet.datasets import load_penguins
+    >>> X, y = load_penguins()
+    >>> model = SASANetClassifier(random_state=0, max_epochs=5).fit(X, y)
+    >>> model.predict_proba(X).shape
+    (344, 3)
+    >>> model.explain(X).values.shape
+    (344, 7, 3)
+    """
+
+
+class SASANetRegressor(TabularRegressor, SASANetModel):
+    """A regressor that is its own explanation, in the target's own units.
+
+    Parameters
+    ----------
+    network : str or Architecture, default="set"
+        The network's shape: ``"set"``, the paper's ``"sequence"``, one of the paper's presets
+        (``"paper-income"``, ``"paper-higgs"``, ``"paper-fraud"``, ``"paper-insurance"``), or an
+        :class:`~sasanet.Architecture` of your own.
+    preset : {"default", "best"}, default="default"
+        ``"best"`` trains several members of the set network, whose mean predicts: more accurate,
+        and as many times slower to fit and to explain. An Architecture of your own is taken as is
+        and trained longer.
+    learning_rate : float or "auto", default="auto"
+        Peak learning rate: a short warm-up, then half a cosine down to zero.
+    weight_decay : float, default=1e-2
+        Decay of the feed-forward matrices.
+    dropout : float or "auto", default="auto"
+        Dropout inside the marginal module.
+    batch_size, max_epochs : int or "auto", default="auto"
+        Rows of a step, and how often the rows are seen.
+    patience : int or "auto", default="auto"
+        Epochs without a better validation loss before training stops; "auto" never stops early, so
+        that the learning rate reaches zero. The best weights are kept.
+    validation_fraction : float or "auto", default="auto"
+        Share of the rows that choose the best epoch; 0 trains to the end on all rows.
+    teacher_weight : float or "auto", default="auto"
+        How much of every label is the out-of-fold prediction of boosted trees: from 0 (off) to
+        below 1.
+    time_limit : float, default=inf
+        Seconds; the learning rate reaches zero in time.
+    categorical_features : sequence of str or int, default=()
+        Number columns that are codes, to be read as categories.
+    device : str, default="auto"
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+    random_state : int, RandomState or None, default=None
+        One seed gives equal weights on CPU.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Notes
+    -----
+    Every "auto" follows the number of rows and how well the teacher predicts the labels; the rule
+    is in :mod:`sasanet.training.hyperparameters`.
+
+    Attributes
+    ----------
+    base_value_ : ndarray (1,)
+        φ0: the mean of the training target.
+    feature_importances_ : ndarray (d,)
+        Mean absolute attribution of each feature over training rows.
+    history_ : list of dict
+        One record per epoch.
+    audit_ : Audit
+        The last certificate of this fit, once ``audit`` was called.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from sasanet.datasets import load_penguins
+    >>> X, _ = load_penguins()
+    >>> known = X["body_mass_g"].notna()
+    >>> X, y = X[known].drop(columns="body_mass_g"), X.loc[known, "body_mass_g"]
+    >>> model = SASANetRegressor(random_state=0, max_epochs=5).fit(X, y)
+    >>> model.explain(X).units
+    'target'
+    """

@@ -1,0 +1,330 @@
+"""Attributions, base values and the explained rows in; tables, sentences and a file out.
+
+:class:`Explanation` is the one result object of the package. It holds arrays and names only, so
+whatever looks at it (plots, report, service) needs neither the model nor torch.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import operator
+import reprlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sasanet.arrays import Floats
+from sasanet.errors import InvalidInputError, need_package
+
+
+class SelectionError(InvalidInputError, KeyError, IndexError):
+    """No such row, feature or output; also the errors that Python's own containers raise."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # KeyError would print the sentence in quotes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """One attribution per row and feature, with what is needed to read it.
+
+    Arrays are copied and made read-only; ``data`` is copied. Rows and features are cut out with
+    ``e[rows]`` and ``e[rows, features]``: positions, slices, lists, masks and, for features, names.
+
+    Parameters
+    ----------
+    values : array of shape (n, d) or (n, d, C)
+        Attributions; C classes for multiclass.
+    base_values : array of shape (n,) or (n, C)
+        Output for the empty coalition; ``base_values + values.sum(axis=1)`` is the raw prediction.
+    data : DataFrame of shape (n, d)
+        The rows as given: original dtypes, missing cells as given.
+    feature_names : tuple of str
+        The columns of ``data``, in order.
+    output_names : tuple of str
+        Class names for multiclass; empty for one output.
+    error_std : array shaped like ``values``, optional
+        Standard error of each attribution, when it was refined.
+    units : str
+        What one unit of ``values`` means.
+    complete : bool
+        Whether every feature of the model is here; false once some were cut away.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"job": ["clerk", None], "age": [31, 58]})
+    >>> e = Explanation([[0.5, -0.25], [0.0, 0.75]], [-1.0, -1.0], rows, ("job", "age"))
+    >>> e
+    <Explanation: 2 rows × 2 features, one output, in log-odds>
+    >>> e.prediction
+    array([-0.75, -0.25])
+    >>> e[1, "age"].values
+    array([[0.75]])
+    >>> e.reasons(0)
+    ["job = 'clerk' raises the log-odds by 0.5", 'age = 31 lowers the log-odds by 0.25']
+    """
+
+    values: Floats
+    base_values: Floats
+    data: pd.DataFrame
+    feature_names: tuple[str, ...]
+    output_names: tuple[str, ...] = ()
+    error_std: Floats | None = None
+    units: str = "log-odds"
+    complete: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("values", "base_values", "error_std"):
+            if (array := getattr(self, name)) is not None:
+                frozen = np.array(array, dtype=np.float64)
+                frozen.setflags(write=False)
+                object.__setattr__(self, name, frozen)
+        for name in ("feature_names", "output_names"):
+            object.__setattr__(self, name, tuple(map(str, getattr(self, name))))
+        _check(self)
+        object.__setattr__(self, "data", self.data.set_axis([*self.feature_names], axis=1))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        outputs = reprlib.repr(list(self.output_names)) if self.output_names else "one output"
+        notes = ", with standard errors" if self.error_std is not None else ""
+        notes += "" if self.complete else ", other features cut away"
+        n, d = self.shape[:2]
+        return f"<Explanation: {n} rows × {d} features, {outputs}, in {self.units}{notes}>"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of ``values``."""
+        return self.values.shape
+
+    @property
+    def prediction(self) -> Floats:
+        """Raw prediction of each row, (n,) or (n, C): base value plus all attributions."""
+        if not self.complete:
+            raise InvalidInputError("A prediction needs all features, got some were cut away.")
+        return self.base_values + self.values.sum(axis=1)
+
+    def __getitem__(self, key: Any) -> Explanation:
+        rows, features = key if isinstance(key, tuple) and len(key) == 2 else (key, slice(None))
+        i = _positions(rows, len(self), "row")
+        j = _positions(_by_name(features, self.feature_names), self.shape[1], "feature")
+        return replace(
+            self,
+            values=self.values[i][:, j],
+            base_values=self.base_values[i],
+            data=self.data.iloc[i, j],
+            feature_names=tuple(self.feature_names[column] for column in j),
+            error_std=None if self.error_std is None else self.error_std[i][:, j],
+            complete=self.complete and len(j) == self.shape[1],
+        )
+
+    def output(self, name: object) -> Explanation:
+        """One class of a multiclass explanation, as an explanation of shape (n, d)."""
+        c = _find(str(name), self.output_names, "output")
+        return replace(
+            self,
+            values=self.values[:, :, c],
+            base_values=self.base_values[:, c],
+            output_names=(),
+            error_std=None if self.error_std is None else self.error_std[:, :, c],
+            units=f"{self.units} of {self.output_names[c]}",
+        )
+
+    def importance(self) -> pd.Series:
+        """Mean absolute attribution of each feature over rows (and classes), largest first."""
+        means = np.abs(self.values).mean(axis=(0, *range(2, self.values.ndim)))
+        series = pd.Series(means, index=list(self.feature_names), name="importance")
+        return series.sort_values(ascending=False, kind="stable")
+
+    def reasons(self, row: int, k: int = 5) -> list[str]:
+        """Sentences for the ``k`` strongest attributions of the row at position ``row``.
+
+        Missing cells and attributions of zero are no reasons; ± is the standard error. Multiclass:
+        about the class with the largest raw prediction; choose another with :meth:`output`.
+        """
+        return self[operator.index(row)].all_reasons(k)[0]
+
+    def all_reasons(self, k: int = 5) -> list[list[str]]:
+        """Return :meth:`reasons` of every row, much faster than one by one."""
+        if k < 1:
+            raise InvalidInputError(f"k must be at least 1, got {k=}.")
+        n, values, errors = np.arange(len(self)), self.values, self.error_std
+        units = [self.units] * len(self)
+        if values.ndim == 3:
+            top = self.prediction.argmax(axis=1)
+            units = [f"{self.units} of {self.output_names[c]}" for c in top]
+            values, errors = values[n, :, top], None if errors is None else errors[n, :, top]
+        strength = np.where(self.data.notna().to_numpy(), np.abs(values), 0.0)
+        strongest = np.argsort(-strength, axis=1, kind="stable")[:, :k]
+        cells = [column.tolist() for _, column in self.data.items()]
+
+        def say(i: int, j: int) -> str:
+            error = None if errors is None else float(errors[i, j])
+            what = f"{self.feature_names[j]} = {_shown(cells[j][i])}"
+            return _reason(what, float(values[i, j]), units[i], error)
+
+        return [[say(i, j) for j in row if strength[i, j] > 0] for i, row in enumerate(strongest)]
+
+    def to_frame(self, wide: bool = False) -> pd.DataFrame:
+        """Attributions as a table: long and tidy, or ``wide`` with one line per row.
+
+        Long: the columns ``row`` (its label in ``data``), ``feature``, ``data`` (the cell),
+        ``attribution``, then ``output`` for multiclass and ``error_std`` if known. Wide: one column
+        per feature (``"feature | class"``), ``base_value`` and, if complete, ``prediction``.
+        """
+        if wide:
+            return self._wide_frame()
+        n, d, c = *self.shape[:2], math.prod(self.shape[2:])
+        cells = self.data.astype(object).to_numpy().reshape(n * d)
+        columns: dict[str, Any] = {
+            "row": self.data.index.repeat(d * c).to_flat_index(),
+            "feature": list(np.repeat(self.feature_names, c)) * n,
+            "data": pd.Series(np.repeat(cells, c), dtype=object),
+            "attribution": self.values.ravel(),
+        }
+        if self.output_names:
+            columns["output"] = list(self.output_names) * (n * d)
+        if self.error_std is not None:
+            columns["error_std"] = self.error_std.ravel()
+        return pd.DataFrame(columns)
+
+    def _wide_frame(self) -> pd.DataFrame:
+        totals = {"base_value": self.base_values}
+        totals |= {"prediction": self.prediction} if self.complete else {}
+        array = np.concatenate([self.values, *(a[:, None] for a in totals.values())], axis=1)
+        tails = [f" | {name}" for name in self.output_names] or [""]
+        labels = [name + tail for name in (*self.feature_names, *totals) for tail in tails]
+        if len({*labels}) < len(labels):
+            raise InvalidInputError(f"Wide columns must differ, got {labels}.")
+        return pd.DataFrame(flat(array), self.data.index, labels)
+
+    def to_shap(self) -> Any:
+        """Return a ``shap.Explanation`` to plot; needs ``pip install "sasanet[shap]"``.
+
+        Columns that are not numbers become codes in ``data`` and keep their text in
+        ``display_data``; missing cells are NaN. When features were cut away the base values are
+        left out, so that shap's waterfall cannot draw a sum which is not the model's prediction.
+        """
+        shap = need_package("shap", "shap")
+        codes, text = np.empty(self.shape[:2]), np.empty(self.shape[:2], dtype=object)
+        for j, (_, column) in enumerate(self.data.items()):
+            codes[:, j], text[:, j] = _codes_and_text(column)
+        return shap.Explanation(
+            values=self.values.copy(),
+            base_values=self.base_values.copy() if self.complete else None,
+            data=codes,
+            display_data=text,
+            feature_names=list(self.feature_names),
+            output_names=list(self.output_names) or None,
+            error_std=None if self.error_std is None else self.error_std.copy(),
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write one Parquet file, whole or not at all; needs ``pip install "sasanet[parquet]"``.
+
+        It is read back before it takes its place: a column that would come back changed is refused
+        (None and NaN among Python objects count as one and the same missing cell).
+        """
+        from sasanet.explanation.parquet import save  # the file format stands above this room
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Explanation:
+        """Read what :meth:`save` wrote; any other file is a ``SavedFileError``."""
+        from sasanet.explanation.parquet import load
+
+        return load(path)
+
+
+def _check(e: Explanation) -> None:
+    shape = e.values.shape
+    if len(shape) not in (2, 3):
+        raise InvalidInputError(f"values must be (n, d) or (n, d, C), got shape {shape}.")
+    columns = tuple(map(str, getattr(e.data, "columns", ())))
+    for rule, wanted, came in (
+        ("base_values must have shape", (shape[0], *shape[2:]), e.base_values.shape),
+        ("error_std must have shape", shape, shape if e.error_std is None else e.error_std.shape),
+        ("data must have shape", shape[:2], np.shape(e.data)),
+        ("data must be a table whose columns are feature_names", e.feature_names, columns),
+        ("different feature_names must number", shape[1], len({*e.feature_names})),
+        ("output_names must number", sum(shape[2:]), len(e.output_names)),
+        ("different output_names must number", sum(shape[2:]), len({*e.output_names})),
+    ):
+        if wanted != came:
+            raise InvalidInputError(f"{rule} {wanted}, got {came}.")
+
+
+def _find(name: str, names: tuple[str, ...], what: str) -> int:
+    """Position of a name, or an error that suggests the names meant."""
+    if name in names:
+        return names.index(name)
+    close = difflib.get_close_matches(name, names) or names[:9]
+    raise SelectionError(f"There is no {what} {name!r}; did you mean one of {list(close)}?")
+
+
+def _by_name(key: Any, names: tuple[str, ...]) -> Any:
+    """Replace names in the key by positions."""
+    if isinstance(key, str):
+        return _find(key, names, "feature")
+    if isinstance(key, slice) or not hasattr(key, "__iter__"):
+        return key
+    return [_find(part, names, "feature") if isinstance(part, str) else part for part in key]
+
+
+def _positions(key: Any, size: int, what: str) -> npt.NDArray[np.intp]:
+    """Turn a key into an array of positions, so that one row or feature keeps its dimension."""
+    try:
+        found = np.atleast_1d(np.arange(size)[key])
+    except (IndexError, TypeError, ValueError):
+        found = np.empty((0, 0), dtype=np.intp)
+    if found.ndim != 1:
+        raise SelectionError(f"e[rows, features] has {size} {what}s, got {reprlib.repr(key)}.")
+    return found
+
+
+def flat(array: Floats) -> Floats:
+    """[n, ...] as [n, m], for no rows too."""
+    return array.reshape(len(array), math.prod(array.shape[1:]))
+
+
+def _compact(number: float) -> str:
+    """Three significant digits, but no exponent for everyday large numbers."""
+    return f"{number:.0f}" if 1000 <= abs(number) < 1e9 else f"{number:.3g}"
+
+
+def _shown(cell: Any) -> str:
+    """Write a cell as it reads: text in quotes, numbers in a few digits."""
+    if isinstance(cell, str):
+        return repr(cell)
+    return _compact(float(cell)) if isinstance(cell, float | np.floating) else str(cell)
+
+
+def _reason(what: str, value: float, units: str, error: float | None) -> str:
+    """Say one attribution."""
+    by = _compact(abs(value)) + ("" if error is None else f" ± {_compact(error)}")
+    return f"{what} {'raises' if value > 0 else 'lowers'} the {units} by {by}"
+
+
+def _codes_and_text(column: pd.Series) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return numbers that shap can colour by (NaN: missing), and what its labels show."""
+    column = column.infer_objects()
+    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+        given = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        return given, given
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes = column.cat.codes.to_numpy()
+    else:  # sorted as text: levels of mixed types have no order of their own
+        codes, _ = pd.factorize(column.astype(str).where(column.notna()), sort=True)
+    # shap looks at one arbitrary cell to decide whether a column is text, so every cell must be;
+    # its bar plot cuts zeros off the end of a label ("A30" to "A3"), which the space prevents.
+    text = [str(cell) + " " * str(cell).endswith("0") for cell in column]
+    shown = np.where(codes < 0, "(missing)", np.array(text, dtype=object))
+    return np.where(codes < 0, np.nan, codes), shown

@@ -1,0 +1,110 @@
+"""An explanation in, one Parquet file out, and back: numbers, names and the rows as given.
+
+The file is written whole or not at all. Names and numbers carry a fingerprint, so that an edited
+file is noticed. When the format changes, raise ``FORMAT`` and say what becomes of older files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import uuid
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sasanet.arrays import Floats
+from sasanet.errors import InvalidInputError, SavedFileError, need_package
+from sasanet.explanation.explanation import Explanation, flat
+
+FORMAT = 1
+NOTED = ("feature_names", "output_names", "units", "complete")  # kept beside the arrays
+
+
+def save(e: Explanation, path: str | Path) -> None:
+    """Write one Parquet file; a column that would come back changed is refused."""
+    pa, pq = need_package("pyarrow", "parquet"), need_package("pyarrow.parquet", "parquet")
+    draft = Path(path).with_name(f".{uuid.uuid4().hex}.tmp")
+    try:
+        with draft.open("xb") as file:
+            pq.write_table(_to_table(e, pa), file, write_page_checksum=True)
+        came = load(draft).data
+        changed = [name for name in came if not came[name].equals(e.data[name])]
+        if changed or not came.index.equals(e.data.index):
+            raise ValueError(f"column {changed or 'of row labels'} would come back changed")
+        draft.replace(path)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"Parquet must keep every cell, got {error}; make that column text first."
+        ) from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def load(path: str | Path) -> Explanation:
+    """Read what :func:`save` wrote."""
+    pa, pq = need_package("pyarrow", "parquet"), need_package("pyarrow.parquet", "parquet")
+    with Path(path).open("rb") as file:
+        try:
+            return _from_table(pq.ParquetFile(file, page_checksum_verification=True).read())
+        except (pa.ArrowException, OSError, LookupError, TypeError, ValueError) as error:
+            raise SavedFileError(f"{path} is no saved explanation: {error}") from error
+
+
+def _seal(note: dict[str, Any], numbers: Floats) -> str:
+    """Fingerprint of names and numbers, so that an edited file is noticed."""
+    text = json.dumps({**note, "seal": None}, sort_keys=True).encode()
+    return hashlib.sha256(text + numbers.tobytes()).hexdigest()
+
+
+def _dtype_note(dtype: Any) -> Any:
+    """Note what Parquet forgets about a column: that it held Python objects, or its categories."""
+    if not isinstance(dtype, pd.CategoricalDtype):
+        return "object" if dtype == np.dtype(object) else None
+    levels = dtype.categories
+    return {"levels": levels.tolist(), "of": str(levels.dtype), "ordered": bool(dtype.ordered)}
+
+
+def _to_table(e: Explanation, pa: Any) -> Any:
+    """One Arrow table; columns are numbered, so that no feature name can collide."""
+    for name, column in e.data.items():
+        try:
+            pa.array(column, from_pandas=True)
+        except (pa.ArrowException, OverflowError) as error:
+            raise ValueError(f"column {name!r}: {error}") from error
+    cells = e.data.set_axis([f"data.{j}.{n}" for j, n in enumerate(e.feature_names)], axis=1)
+    errors = [] if e.error_std is None else [e.error_std]
+    numbers = flat(np.concatenate([e.values, e.base_values[:, None], *errors], axis=1))
+    note = {name: getattr(e, name) for name in NOTED}
+    note |= {"format": FORMAT, "dtypes": [_dtype_note(dtype) for dtype in e.data.dtypes]}
+    note["seal"] = _seal(note, numbers)
+    frames = [cells, pd.DataFrame(numbers, cells.index).add_prefix("number.")]
+    table = pa.Table.from_pandas(pd.concat(frames, axis=1))
+    return table.replace_schema_metadata({**table.schema.metadata, b"sasanet": json.dumps(note)})
+
+
+def _from_table(table: Any) -> Explanation:
+    note = dict(json.loads((table.schema.metadata or {}).get(b"sasanet", b"{}")))
+    if (found := note.get("format")) != FORMAT:
+        raise SavedFileError(f"its format number is {found} and only {FORMAT} is understood.")
+    frame, d = table.to_pandas(integer_object_nulls=True), len(note["feature_names"])
+    numbers = np.ascontiguousarray(frame.iloc[:, d:], dtype=np.float64)
+    if _seal(note, numbers) != note["seal"]:
+        raise SavedFileError("its names or numbers were edited.")
+    data = frame.iloc[:, :d].set_axis(note["feature_names"], axis=1)
+    for name, kept in zip(note["feature_names"], note["dtypes"], strict=True):
+        if isinstance(kept, dict):
+            kept = pd.CategoricalDtype(pd.Index(kept["levels"], dtype=kept["of"]), kept["ordered"])
+        data[name] = data[name].astype(kept or data[name].dtype)
+    outputs = (len(note["output_names"]),) if note["output_names"] else ()
+    parts = numbers.reshape(len(frame), numbers.shape[1] // math.prod(outputs), *outputs)
+    return Explanation(
+        values=parts[:, :d],
+        base_values=parts[:, d],
+        data=data,
+        error_std=parts[:, d + 1 :] if parts.shape[1] > d + 1 else None,
+        **{name: note[name] for name in NOTED},
+    )

@@ -1,0 +1,164 @@
+"""Mean and variance of a random sum of cell vectors in, E[v] and its gradients out.
+
+The set module is v = cap·tanh((ρ(b + Σψ) − ρ(b)) / cap), with activations and linear layers in turn
+for ρ. Over random coalitions every unit is nearly normal, so two numbers per unit go through them:
+
+    mean'     = W E[a(z)] + bias
+    variance' = Σ_j q_j g_j'²  +  W² left          g_j' = W (E[a'(z)] ∘ g_j),  g_j = ψ_j at first
+    left      = Var[a(z)] − E[a'(z)]² ∘ Σ_j q_j g_j²
+
+A unit's variance depends on how the units before it vary together. What a *followed* feature j adds
+is carried through feature by feature (its first-order effect g_j); what is left is taken as
+independent between units. q_j = p_j (1 − p_j) is the doubt about feature j.
+
+The gradients are written out backwards: they are the whole point, and a general tape costs twice
+the time. Sizes: C cases, B rows, M followed features, D units of a layer, K outputs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from sasanet.network.set_value import SetFunction
+
+_TINY = 1e-9  # keeps a unit that cannot vary from dividing by zero
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """Gradients of E[v] by mean and variance of the sum [C, B, D, K], by doubts [C, B, M, K]."""
+
+    mean: Tensor
+    variance: Tensor
+    doubt: Tensor
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Moments of an activation a under a normal z, and what its gradients need; all [C, B, D]."""
+
+    first: Tensor  # E[a]
+    second: Tensor  # E[a²]
+    slope: Tensor  # E[a']: also d E[a] / d mean
+    curve: Tensor  # E[a'']: also d slope / d mean, and twice d E[a] / d variance
+    third: Tensor  # E[a''']: twice d slope / d variance
+    second_by_mean: Tensor  # 2 E[a a']
+    second_by_variance: Tensor  # E[a'² + a a'']
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """What the way back needs of one layer."""
+
+    linear: nn.Linear
+    moments: Moments
+    followed: Tensor  # in front of the layer, [(C,) B, M, D]
+    explained: Tensor
+    left: Tensor
+
+
+def expected_value(
+    function: SetFunction, mean: Tensor, variance: Tensor, followed: Tensor, doubts: Tensor
+) -> tuple[Tensor, Gradients]:
+    """Return E[v] of each case, and its gradients.
+
+    Shape: mean, variance [C, B, D], followed [B, M, D], doubts [C] (q of every followed feature)
+    → values [C, B, K], gradients.
+    """
+    doubts = doubts[:, None, None]
+    explained = doubts * followed.square().sum(-2)
+    mean, layers = mean + function.bias, []
+    for linear in [layer for layer in function.rho if isinstance(layer, nn.Linear)]:
+        moments = activation_moments(function.rho[0], mean, variance)
+        left = moments.second - moments.first.square() - moments.slope.square() * explained
+        layers.append(_Layer(linear, moments, followed, explained, left.clamp_min_(0)))
+        mean = linear(moments.first)
+        followed = F.linear(followed * moments.slope[..., None, :], linear.weight)
+        explained = doubts * followed.square().sum(-2)
+        variance = explained + F.linear(left, linear.weight.square())
+    raw = mean - function.rho(function.bias)
+    values, by_raw, by_variance = _capped(raw, variance, function.cap)
+    found = []
+    for k in torch.eye(raw.shape[2], device=raw.device):
+        found.append(_backwards(layers, followed, by_raw * k, by_variance * k, doubts))
+    return values, Gradients(*(torch.stack(part, -1) for part in zip(*found, strict=True)))
+
+
+def _capped(raw: Tensor, variance: Tensor, cap: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Return E[cap·tanh(z / cap)] under normal z, and its gradients by mean and variance of z.
+
+    tanh y ≈ erf(√π y / 2), whose mean under a normal y is again an erf, of y / √(1 + π/2 Var y).
+    """
+    if not math.isfinite(cap):
+        return raw, torch.ones_like(raw), torch.zeros_like(raw)
+    factor = math.pi / 2 / cap**2
+    shrink = (1 + factor * variance).rsqrt()
+    bent = torch.tanh(raw / cap * shrink)
+    steep = 1 - bent.square()
+    return cap * bent, steep * shrink, steep * raw * shrink**3 * (-factor / 2)
+
+
+def _backwards(
+    layers: list[_Layer], reached: Tensor, by_mean: Tensor, by_variance: Tensor, doubts: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the gradients by mean and variance of the sum [C, B, D], and by each doubt [C, B, M].
+
+    Shape: reached (the followed features behind the last layer) [C, B, M, K], by_mean and
+    by_variance (of its units) [C, B, K], doubts [C, 1, 1].
+    """
+    by_followed: Tensor | None = None
+    by_explained = by_variance  # explained is part of the variance …
+    by_doubt = torch.zeros((), device=reached.device)
+    for layer in reversed(layers):
+        weight, moments = layer.linear.weight, layer.moments
+        back = reached * by_explained[..., None, :]
+        by_doubt = by_doubt + (back * reached).sum(-1)
+        back *= 2 * doubts[..., None]
+        back = (back if by_followed is None else back.add_(by_followed)) @ weight
+        by_left = (by_variance @ weight.square()) * (layer.left > 0)
+        by_first = by_mean @ weight - 2 * moments.first * by_left
+        by_followed = back * moments.slope[..., None, :] if layer is not layers[0] else None
+        by_slope = back.mul_(layer.followed).sum(-2)
+        by_slope -= 2 * moments.slope * layer.explained * by_left
+        by_mean = by_first * moments.slope + by_slope * moments.curve
+        by_mean = by_mean.addcmul_(by_left, moments.second_by_mean)
+        by_variance = (by_first * moments.curve + by_slope * moments.third) / 2
+        by_variance = by_variance.addcmul_(by_left, moments.second_by_variance)
+        by_residue = -moments.slope.square() * by_left  # … and taken off from what is left
+        reached, by_explained = layer.followed, by_variance + by_residue
+    # The variance of the sum itself is given, not added up from the followed: only the residue.
+    by_doubt = by_doubt + (by_residue.transpose(0, 1) @ reached.square().mT).transpose(0, 1)
+    return by_mean, by_variance, by_doubt
+
+
+def activation_moments(activation: nn.Module, mean: Tensor, variance: Tensor) -> Moments:
+    """Return the moments of an activation under normal z; leaky ReLU has slope s on the left.
+
+    Shape: mean [C, B, D], variance [C, B, D] or [B, D].
+    """
+    variance = variance + _TINY
+    inverse = variance.rsqrt()
+    left = activation.negative_slope if isinstance(activation, nn.LeakyReLU) else 0.0
+    place = mean * inverse
+    right = torch.special.ndtr(place)
+    density = torch.exp(place.square() * -0.5) * (inverse / math.sqrt(2 * math.pi))  # of z, at 0
+    positive = torch.addcmul(variance * density, mean, right)  # E[max(z, 0)]
+    squared = torch.addcmul(variance * right, mean, positive)  # E[max(z, 0)²]
+    if left:
+        kept = left**2
+        return Moments(
+            left * mean + (1 - left) * positive,
+            kept * (mean.square() + variance) + (1 - kept) * squared,
+            left + (1 - left) * right,
+            (1 - left) * density,
+            (left - 1) * density * place * inverse,
+            2 * (kept * mean + (1 - kept) * positive),
+            kept + (1 - kept) * right,
+        )
+    third = -density * place * inverse
+    return Moments(positive, squared, right, density, third, 2 * positive, right)

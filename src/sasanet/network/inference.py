@@ -1,0 +1,92 @@
+"""A trained network and encoded rows in, float64 outputs out, in chunks of bounded memory.
+
+Sizes: n rows, N features, K outputs, M coalitions. Outputs are relative to the base value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from sasanet.malloc import steady_heap
+from sasanet.network.coalitions import add_up
+from sasanet.network.interface import TabularNetwork
+from sasanet.network.sasanet import SASANet
+
+_CELLS_AT_ONCE = 20_480  # about 20 MB of cell vectors: fits the caches, bounds the memory
+
+
+def in_chunks(
+    network: TabularNetwork,
+    cells: Tensor,
+    per_row: int,
+    function: Callable[[Tensor, slice], tuple[Tensor, ...]],
+) -> list[Tensor]:
+    """Run a function over chunks of rows without gradients and join what it returns."""
+    device = next(network.parameters()).device
+    size = max(1, _CELLS_AT_ONCE // max(1, cells.shape[1] * per_row))
+    parts = []
+    with torch.no_grad(), steady_heap():
+        for start in range(0, len(cells), size):
+            chunk = slice(start, start + size)
+            parts.append([part.cpu() for part in function(cells[chunk].to(device), chunk)])
+    return [torch.cat(column) for column in zip(*parts, strict=True)]
+
+
+def outputs(network: TabularNetwork, cells: Tensor) -> Tensor:
+    """Return the output of every row from what is present of it: [n, N] → [n, K]."""
+
+    def predict(part: Tensor, _: slice) -> tuple[Tensor, ...]:
+        return (network.values(part, ~part.isnan()[:, None])[:, 0],)
+
+    (result,) = in_chunks(network, cells, 1, predict)
+    return result.double()
+
+
+def attributions(network: SASANet, cells: Tensor) -> Tensor:
+    """Return φ of every row: [n, N] → [n, N, K], adding up to :func:`outputs` in float64."""
+    return attributions_and_outputs(network, cells)[0]
+
+
+def attributions_and_outputs(network: SASANet, cells: Tensor) -> tuple[Tensor, Tensor]:
+    """Return φ of every row and the outputs they add up to: [n, N] → [n, N, K], [n, K]."""
+
+    def attribute(part: Tensor, _: slice) -> tuple[Tensor, ...]:
+        present = ~part.isnan()
+        return *network.attribute(part, present), present
+
+    values, total, present = in_chunks(network, cells, 1, attribute)
+    return add_up(values.double(), total.double(), present), total.double()
+
+
+def profiles(network: SASANet, cells: Tensor) -> Tensor:
+    """Return the position profiles φ_{i,k} of every row: [n, N] → [n, N, R, K]."""
+
+    def profile(part: Tensor, _: slice) -> tuple[Tensor, ...]:
+        return (network.profiles(part, ~part.isnan())[0],)
+
+    (result,) = in_chunks(network, cells, 1, profile)
+    return result.double()
+
+
+def coalition_outputs(network: SASANet, cells: Tensor, coalitions: Tensor) -> Tensor:
+    """Return v(S) of coalitions of each row: [n, N], [1 or n, M, N] bool → [n, M, K]."""
+
+    def evaluate(part: Tensor, chunk: slice) -> tuple[Tensor, ...]:
+        mask = coalitions[chunk] if len(coalitions) > 1 else coalitions
+        return (network.values(part, mask.to(part.device) & ~part.isnan()[:, None]),)
+
+    (result,) = in_chunks(network, cells, coalitions.shape[1], evaluate)
+    return result.double()
+
+
+def mean_of_draws(draw: Callable[[], Tensor], n_draws: int) -> tuple[Tensor, Tensor]:
+    """Return the mean of equally distributed draws in float64, and the variance of that mean."""
+    total = squares = torch.zeros((), dtype=torch.float64)
+    for _ in range(n_draws):
+        drawn = draw().cpu().double()
+        total, squares = total + drawn, squares + drawn**2
+    mean = total / n_draws
+    return mean, (squares / n_draws - mean**2).clamp_min(0) / max(1, n_draws - 1)

@@ -1,0 +1,216 @@
+"""Attributions in, unbiased ones with standard errors out, from random coalitions.
+
+What the given attributions φ leave unexplained of the game, r(S) = v(S) − v(∅) − Σ_{i∈S} φ_i, has
+Shapley values of its own, and these are what φ is off by. With m present features,
+
+    φ_i(r) = Σ_{s=1}^{m−1} E_{|S|=s} [ r(S) · w_i(S) ],   w_i(S) = 1/s if i ∈ S else −1/(m − s)
+
+(Eq. 2 read as a sum over coalitions). A coalition is drawn with its complement, whose w is the
+opposite: all even interactions cancel. Nothing here trusts φ: the better it is, the smaller r and
+the noise. A function of s alone has no Shapley values either, so an odd cubic in s is fitted to
+r(S) − r(N∖S) and taken off, by the one half of the draws for the other, which keeps it unbiased.
+
+Sizes: B rows, N features, P pairs of a coalition and its complement, K outputs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sasanet.errors import InvalidInputError, RefinementWarning, warn_user
+from sasanet.malloc import steady_heap
+from sasanet.network.attribution.closed_form import ClosedFormAttribution
+from sasanet.network.coalitions import add_up
+from sasanet.network.sasanet import SASANet
+from sasanet.validation import check_integer
+
+# NOTE[DIFF]: the profiles φ_{i,k} could be a control variate of random orders (Proposition 3.10).
+# That needs more evaluations for the same error, as each serves two features, not all of them.
+
+_PAIRS_AT_ONCE = 512
+_FEWEST_PAIRS = 16  # for a curve and a standard error
+_PILOT_PAIRS = 128  # enough to plan by: a lucky pilot would stop too early
+_VALUES_AT_ONCE = 16_384  # coalitions valued in one go
+_FEWEST_ORDERS = 4  # for a standard error
+_MOST_ORDERS = 10_000
+_MARGIN = 1.1  # a standard error is itself an estimate: aim a little lower than asked
+
+
+@dataclass
+class _Sums:
+    """Running sums of draws per row: count [B], total and squares [B, N, K], float64."""
+
+    count: Tensor
+    total: Tensor
+    squares: Tensor
+
+    def add(self, rows: Tensor, count: int, total: Tensor, squares: Tensor) -> None:
+        self.count[rows] += count
+        self.total[rows] += total
+        self.squares[rows] += squares
+
+    def mean(self) -> Tensor:
+        return self.total / self.count[:, None, None]
+
+    def error_std(self) -> Tensor:
+        count = self.count[:, None, None]
+        variance = (self.squares / count - self.mean().square()).clamp_min(0)
+        return (variance / (count - 1)).sqrt()
+
+
+def refined(
+    network: SASANet,
+    cells: Tensor,
+    attributions: Tensor,
+    totals: Tensor,
+    effort: int | float,
+    generator: torch.Generator,
+) -> tuple[Tensor, Tensor]:
+    """Return unbiased Shapley values of the model's own output, and their standard errors.
+
+    An integer effort is a number of orders: each is worth as many evaluations as it has prefixes.
+    A float is a standard error to reach, in the network's units.
+
+    Shape: cells [n, N], attributions [n, N, K], totals [n, K], float64 → two [n, N, K].
+    """
+    n_features = cells.shape[1]
+    if isinstance(network.attribution, ClosedFormAttribution) and network.attribution.is_exact:
+        return attributions, torch.zeros_like(attributions)
+    size = max(1, _VALUES_AT_ONCE // (2 * _PAIRS_AT_ONCE))
+    device = next(network.parameters()).device
+    parts = []
+    with torch.no_grad(), steady_heap():
+        for part, known in zip(cells.split(size), attributions.split(size), strict=True):
+            part, known = part.to(device), known.to(device)
+            sums = _Sums(
+                known.new_zeros(len(part)), torch.zeros_like(known), torch.zeros_like(known)
+            )
+            planned = _plan(effort, n_features, len(part), device)
+            while (rows := (sums.count < planned).nonzero()[:, 0]).numel():
+                left = int((planned - sums.count)[rows].min())
+                count = min(_PAIRS_AT_ONCE, max(_FEWEST_PAIRS, left))
+                sums.add(rows, count, *_draws(network, part[rows], known[rows], count, generator))
+                if isinstance(effort, float) and (sums.count >= planned).all():
+                    planned = _plan_again(sums, effort, n_features)
+            parts.append(((known + sums.mean()).cpu(), sums.error_std().cpu()))
+    values, errors = (torch.cat(column) for column in zip(*parts, strict=True))
+    if isinstance(effort, float):
+        _say_what_was_missed(errors, effort)
+    present = ~cells.isnan()
+    return add_up(values, totals, present), errors * present[..., None]
+
+
+def read_effort(n_orders: Any, max_error: Any) -> int | float | None:
+    """Return how to refine: a number of orders, a standard error to reach, or not at all."""
+    if max_error is None:
+        remedy = "leave it out for the plain explanation"
+        number = check_integer("n_orders", n_orders, 0, None, remedy)
+        if 0 < number < _FEWEST_ORDERS:
+            check_integer("n_orders", n_orders, _FEWEST_ORDERS, None, remedy)
+        return number or None
+    real = isinstance(max_error, Real) and not isinstance(max_error, bool)
+    if n_orders != 0 or not real or not 0 < float(max_error) < math.inf:
+        raise InvalidInputError(
+            "max_error must be a number above 0 and stand without n_orders, "
+            f"got max_error={max_error!r} and n_orders={n_orders!r}; give one of the two"
+        )
+    return float(max_error)
+
+
+def _pairs(n_orders: int, n_features: int) -> int:
+    """Return how many pairs of coalitions cost as much as so many orders."""
+    return max(_FEWEST_PAIRS, n_orders * (n_features - 1) // 2)
+
+
+def _plan(effort: int | float, n_features: int, n_rows: int, device: torch.device) -> Tensor:
+    """Return how many pairs each row is to have at first: all, or a pilot."""
+    pilot = max(_PILOT_PAIRS, _pairs(4, n_features))
+    first = pilot if isinstance(effort, float) else _pairs(effort, n_features)
+    return torch.full((n_rows,), float(first), dtype=torch.float64, device=device)
+
+
+def _plan_again(sums: _Sums, target: float, n_features: int) -> Tensor:
+    """Return how many pairs each row needs, by the noise seen so far.
+
+    The number is fixed before the next draws are seen: stopping as soon as the error happens to
+    look small would make it look smaller than it is.
+    """
+    largest = sums.error_std().flatten(1).amax(1)
+    needed = torch.where(largest > target, sums.count * (_MARGIN * largest / target) ** 2, 0.0)
+    return needed.clamp_max(_pairs(_MOST_ORDERS, n_features)).ceil()
+
+
+def _say_what_was_missed(errors: Tensor, target: float) -> None:
+    largest = errors.flatten(1).amax(1)
+    if (missed := int((largest > target).sum())) > 0:
+        warn_user(
+            f"{missed} of {len(errors)} rows did not reach the wanted standard error within "
+            f"{_MOST_ORDERS:,} orders: theirs are up to {float(largest.max() / target):.3g} times "
+            "as large; error_std has each. Ask for a larger error.",
+            RefinementWarning,
+        )
+
+
+def _draws(
+    network: SASANet, cells: Tensor, known: Tensor, count: int, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """Return the sums of φ(r) and of its square over random pairs: two [B, N, K]."""
+    present = ~cells.isnan()
+    members = present.sum(1, keepdim=True)  # m
+    sizes = _random_sizes(members, count, generator)  # s, [B, P]
+    chosen = _random_subsets(present, sizes, generator)  # S, [B, P, N]
+    gap = _residual_gap(network, cells, chosen, known)  # [B, P, K]
+    gap = gap - _fitted_by_size(gap, sizes, members)
+    inside = 1 / sizes[..., None].double()
+    outside = -1 / (members[..., None] - sizes[..., None]).clamp_min(1).double()
+    weight = torch.where(chosen, inside, outside) * present[:, None]
+    scaled = gap * (members[..., None] - 1).clamp_min(0) / 2  # m − 1 sizes, each as likely
+    total = torch.einsum("bpk,bpn->bnk", scaled, weight)
+    return total, torch.einsum("bpk,bpn->bnk", scaled.square(), weight.square())
+
+
+def _random_sizes(members: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    """Return sizes uniform on 1 … m − 1 (1 where there is none): [B, 1] → [B, P]."""
+    draws = torch.rand((len(members), count), generator=generator).to(members.device)
+    return ((draws * (members - 1)).long() + 1).clamp_max((members - 1).clamp_min(1))
+
+
+def _random_subsets(present: Tensor, sizes: Tensor, generator: torch.Generator) -> Tensor:
+    """Return uniform subsets of the present features of given sizes: [B, N], [B, P] → [B, P, N]."""
+    keys = torch.rand((*sizes.shape, present.shape[1]), generator=generator).to(present.device)
+    keys = keys.masked_fill(~present[:, None], 2.0)
+    least = keys.sort(2).values.gather(2, (sizes[..., None] - 1))
+    return (keys <= least) & present[:, None]
+
+
+def _residual_gap(network: SASANet, cells: Tensor, chosen: Tensor, known: Tensor) -> Tensor:
+    """Return r(S) − r(N∖S): [B, N], [B, P, N], [B, N, K] → [B, P, K], float64."""
+    rest = ~chosen & ~cells.isnan()[:, None]
+    values = network.values(cells, torch.cat([chosen, rest], 1)).double()
+    ahead, behind = values.chunk(2, dim=1)
+    return ahead - behind - (chosen.double() - rest.double()) @ known
+
+
+def _fitted_by_size(gap: Tensor, sizes: Tensor, members: Tensor) -> Tensor:
+    """Return an odd cubic in s/m − ½, fitted to each half of the draws and read at the other half.
+
+    Shape: gap [B, P, K], sizes [B, P], members [B, 1] → [B, P, K].
+    """
+    place = (sizes / members.clamp_min(1) - 0.5).double()
+    terms = torch.stack([place, place**3 * 4], 2)  # both at most ½
+    weight = (1 / sizes + 1 / (members - sizes).clamp_min(1)).double()[..., None]
+    half = sizes.shape[1] // 2
+    fits = []
+    for part in (slice(half), slice(half, None)):
+        moments = (terms[:, part] * weight[:, part]).mT @ terms[:, part]
+        # A little ridge: with two features or few draws there is no curve to be seen.
+        ridge = torch.eye(2, dtype=moments.dtype, device=moments.device) * 1e-3 * half
+        targets = (terms[:, part] * weight[:, part]).mT @ gap[:, part]
+        fits.append(torch.linalg.solve(moments + ridge, targets))
+    return torch.cat([terms[:, :half] @ fits[1], terms[:, half:] @ fits[0]], 1)

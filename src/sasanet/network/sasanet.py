@@ -1,0 +1,243 @@
+"""Cells in, base value and one attribution per feature out: the whole model.
+
+    cells ─┬─► marginal module (along an order)  ─► Δ        trained on labels
+           └─► Shapley module  (order-free)      ─► profile  by formula, or distilled ─mean─► φ
+
+    f(x_S) = φ0 + Σ_{i∈S} φ(x_S)_i ,    v(S) = f(x_S)                (Definition 2.2)
+
+Sizes: B rows, N features, K outputs, M coalitions, R profile points. Every output here is relative
+to the base value and, for regression, in standard deviations of the target; the estimator scales.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from sasanet.network.architecture import Architecture
+from sasanet.network.attribution.closed_form import ClosedFormAttribution
+from sasanet.network.attribution.learned import (
+    AttentionAttribution,
+    AttributionModule,
+    ContextAttribution,
+)
+from sasanet.network.coalitions import add_up, mean_over_positions, positions, steps_both_ways
+from sasanet.network.embedding.cells import Tokens, make_tokens
+from sasanet.network.interface import TabularNetwork
+from sasanet.network.sequence_value import SequenceValue
+from sasanet.network.set_value import SetValue
+from sasanet.table.columns import Columns
+
+Walk = Callable[[Tensor], tuple[Tensor, Tensor]]  # orders → steps along them and their reverses
+MarginalModule = SetValue | SequenceValue
+_ACTIVATIONS = {"relu": nn.ReLU, "leaky_relu": nn.LeakyReLU, "gelu": nn.GELU}
+
+
+class SASANet(TabularNetwork):
+    """Tokens → marginal module → Shapley module.
+
+    Parameters
+    ----------
+    columns : Columns
+        The encoded table's columns.
+    n_outputs : int
+        1 for binary and regression, C for multiclass.
+    architecture : Architecture
+        Which modules, and their sizes.
+    cap : float
+        Bound of the set module's output (infinite: none).
+    dropout : float
+        Dropout inside the marginal module.
+    """
+
+    def __init__(
+        self,
+        columns: Columns,
+        n_outputs: int,
+        architecture: Architecture,
+        cap: float,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.columns, self.n_outputs, self.architecture = columns, n_outputs, architecture
+        self.points = architecture.positions or len(columns)
+        self.marginal: MarginalModule = self._make_marginal(cap, dropout)
+        self.attribution: AttributionModule | ClosedFormAttribution | None
+        self.attribution = self._make_attribution()
+
+    def _tokens(self, width: int) -> Tokens:
+        arch = self.architecture
+        layers = arch.number_layers if arch.numbers == "mlp" else None
+        activation = _ACTIVATIONS[arch.activation]()
+        return make_tokens(self.columns.places, self.columns.is_number, width, layers, activation)
+
+    def _make_marginal(self, cap: float, dropout: float) -> MarginalModule:
+        arch, activation = self.architecture, _ACTIVATIONS[self.architecture.activation]()
+        tokens = self._tokens(arch.width)
+        if arch.marginal == "set":
+            sizes = [arch.width, *arch.marginal_layers, self.n_outputs]
+            members, n_features = arch.members, len(self.columns)
+            return SetValue(tokens, sizes, activation, dropout, cap, members, n_features)
+        return SequenceValue(
+            tokens,
+            arch.marginal_attention,
+            len(self.columns),
+            self.n_outputs,
+            activation,
+            dropout,
+        )
+
+    def _make_attribution(self) -> AttributionModule | ClosedFormAttribution | None:
+        arch, n_features = self.architecture, len(self.columns)
+        if arch.attribution == "none":  # the ablation SASANet-d
+            return None
+        if arch.attribution == "closed_form":
+            return ClosedFormAttribution(n_features, self.points)
+        if arch.attribution == "context":
+            return ContextAttribution(
+                self._tokens(arch.attribution_layers[0]),
+                self._tokens(arch.attribution_width),
+                n_features,
+                self.n_outputs,
+                self.points,
+                arch.attribution_layers,
+                arch.attribution_width,
+            )
+        shared = self.marginal.tokens if arch.shared_tokens else None
+        return AttentionAttribution(
+            shared or self._tokens(arch.attribution_width),
+            arch.attribution_attention,
+            n_features,
+            self.n_outputs,
+            self.points,
+            _ACTIVATIONS[arch.activation](),
+        )
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the marginal module is a set function."""
+        return isinstance(self.marginal, SetValue)
+
+    def profiles(
+        self,
+        cells: Tensor,
+        present: Tensor,
+        vectors: Tensor | None = None,
+        value: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Return position profiles that add up, and the output they add up to.
+
+        With the set module the output is v(S) and every profile is shifted so that Σφ = v(S)
+        (additive normalisation); with the sequence module the output *is* Σφ (Eq. 1).
+
+        Shape: cells, present [B, N], vectors [B, N, D] and value [B, M, K] (the marginal module's,
+        where they are known) → profiles [B, N, R, K], output [B, K].
+        """
+        assert self.attribution is not None
+        if isinstance(self.marginal, SetValue):
+            with torch.no_grad():  # the targets' side: distillation never moves the marginal module
+                vectors = self.marginal.cell_vectors(cells, present) if vectors is None else vectors
+                ends, value = self.marginal.ends(cells, present, vectors, value)
+            if isinstance(self.attribution, ClosedFormAttribution):
+                profile = self._mean_over_members(self.attribution, present, vectors, ends, value)
+            else:
+                profile = self.attribution(cells, present, ends[..., 0, :])
+            output = value.mean(1)
+            attributions = mean_over_positions(profile, present)
+            shift = add_up(attributions, output, present) - attributions
+            return (profile + shift[:, :, None]) * present[..., None, None], output
+        profile = self.attribution(cells, present, None) * present[..., None, None]
+        return profile, mean_over_positions(profile, present).sum(1)
+
+    def _mean_over_members(
+        self,
+        formula: Callable[..., Tensor],
+        present: Tensor,
+        vectors: Tensor,
+        ends: Tensor,
+        value: Tensor,
+    ) -> Tensor:
+        """Return the mean of what a formula finds for each member: the Shapley value is linear."""
+        assert isinstance(self.marginal, SetValue)
+        found = [
+            formula(function, present, own, ends[..., m, :], value[:, m])
+            for m, (function, own) in enumerate(self.marginal.members(vectors))
+        ]
+        return found[0] if len(found) == 1 else torch.stack(found).mean(0)
+
+    def attribute(self, cells: Tensor, present: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the attributions and the output they add up to: v and φ are computed once.
+
+        The output is bit by bit that of :meth:`values` for the same rows.
+
+        Shape: cells, present [B, N] → φ [B, N, K], output [B, K]; φ is 0 where absent.
+        """
+        value = None
+        if isinstance(self.marginal, SetValue):
+            value = self.marginal.member_values(cells, present[:, None])[:, 0]
+        formula = self.attribution
+        if value is None or not isinstance(formula, ClosedFormAttribution):
+            profile, output = self.profiles(cells, present, value=value)
+            return add_up(mean_over_positions(profile, present), output, present), output
+        assert isinstance(self.marginal, SetValue)
+        with torch.no_grad():
+            vectors = self.marginal.cell_vectors(cells, present)
+            ends, _ = self.marginal.ends(cells, present, vectors, value)
+        found = self._mean_over_members(
+            lambda *given: formula.attributions(*given)[0], present, vectors, ends, value
+        )
+        output = value.mean(1)
+        return add_up(found, output, present), output
+
+    def values(self, cells: Tensor, coalitions: Tensor) -> Tensor:
+        """Return the model's output for every coalition, relative to the base value.
+
+        Shape: cells [B, N], coalitions [B, M, N] bool (absent cells already out) → [B, M, K].
+        """
+        if isinstance(self.marginal, SetValue):
+            return self.marginal.values(cells, coalitions)
+        flat = coalitions.flatten(0, 1)
+        cells = cells.repeat_interleave(coalitions.shape[1], 0)
+        if self.attribution is not None:
+            return self.attribute(cells, flat)[1].unflatten(0, coalitions.shape[:2])
+        # SASANet-d predicts with f_c, which depends on the order: columns as they stand.
+        orders = torch.argsort((~flat).to(torch.uint8), dim=1, stable=True)
+        vectors = self.marginal.cell_vectors(cells, flat)
+        total = self.marginal.contributions(vectors, flat, orders).sum(1)
+        return total.unflatten(0, coalitions.shape[:2])
+
+    def value_walk(self, cells: Tensor, present: Tensor) -> Walk:
+        """Return the function of orders that says how the model's own v(S) grows along each.
+
+        It returns the growth along the order and along its reverse, both in the order's own
+        sequence; their mean over orders is the Shapley value (Eq. 2).
+
+        Shape: cells, present [B, N]; orders [B, N] → two [B, N, K].
+        """
+        if isinstance(self.marginal, SetValue):  # there Δ is just the growth of v
+            return self.delta_walk(cells, present)
+        steps = torch.arange(1, cells.shape[1] + 1, device=cells.device)[None, :, None]
+
+        def walk(orders: Tensor) -> tuple[Tensor, Tensor]:
+            prefix = (positions(orders)[:, None] < steps) & present[:, None]  # the first k
+            ahead = self.values(cells, prefix)
+            behind = self.values(cells, present[:, None] & ~prefix)
+            return steps_both_ways(ahead, behind)
+
+        return walk
+
+    def delta_walk(self, cells: Tensor, present: Tensor) -> Walk:
+        """Return the same for the marginal module's Δ, which may depend on the order itself."""
+        vectors = self.marginal.cell_vectors(cells, present)
+        return lambda orders: self.marginal.contributions_both_ways(vectors, present, orders)
+
+    def parts(self, names: Sequence[str]) -> list[nn.Parameter]:
+        """Return the parameters of the named modules, each once.
+
+        Tokens shared by both modules belong to the marginal one: distilling alone must not move
+        its own targets.
+        """
+        fixed = set() if "marginal" in names else set(self.marginal.parameters())
+        return [p for p in super().parts(names) if p not in fixed]

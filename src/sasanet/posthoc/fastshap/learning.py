@@ -1,0 +1,116 @@
+"""Encoded rows in, FastSHAP's two networks out: their losses, and how long each trains.
+
+Sizes: B rows, N features, K outputs, M coalitions. The *surrogate* v(x_S) ≈ E[f(x) | x_S] learns
+from the model's predictions on rows with hidden cells. The *explainer* φ(x) is the best additive
+fit of v (Jethani, Sudarshan, Covert, Lee and Ranganath, 2021),
+
+    min_φ E_x E_{S ~ Shapley kernel} [v(x_S) − v(x_∅) − Σ_{i∈S} φ_i(x)]²,
+
+shifted so that Σ_i φ_i = v(x) − v(x_∅) (additive normalisation).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from sasanet.network.coalitions import add_up, kernel_coalitions, random_coalitions
+from sasanet.network.embedding.cells import make_tokens
+from sasanet.network.interface import TabularNetwork
+from sasanet.posthoc.fastshap.games import Game, GameRows
+from sasanet.table.encoder import TableEncoder
+from sasanet.training.loop import Batchable, BatchLoss, Phase, Rows, train
+from sasanet.training.losses import prediction_losses, weighted_mean
+
+
+class CoalitionNetwork(TabularNetwork):
+    """An MLP on the cells of a coalition: the sum of their vectors, a hidden layer, the outputs.
+
+    The sum is a layer over one-hot levels and knots that are zero where hidden. It tells a hidden
+    cell from the value 0, as the paper's input [x ⊙ S, S] does.
+
+    Shape: cells [B, N], coalitions [B, M, N] → [B, M, outputs].
+    """
+
+    def __init__(self, encoder: TableEncoder, width: int, n_outputs: int) -> None:
+        super().__init__()
+        self.tokens = make_tokens(encoder.places, encoder.is_number, width, None, nn.ELU())
+        self.bias = nn.Parameter(torch.zeros(width))
+        self.body = nn.Sequential(
+            nn.ELU(), nn.Linear(width, width), nn.ELU(), nn.Linear(width, n_outputs)
+        )
+
+    def values(self, cells: Tensor, coalitions: Tensor) -> Tensor:
+        """Return the outputs for every coalition; missing cells must be out of all of them."""
+        found: Tensor = self.body(self.tokens.coalition_sums(cells, coalitions) + self.bias)
+        return found
+
+
+def attributions(network: CoalitionNetwork, cells: Tensor) -> Tensor:
+    """Return what the explainer says before it is made to add up: [B, N] → [B, N, K]."""
+    said: Tensor = network.values(cells, ~cells.isnan()[:, None])[:, 0]
+    return said.unflatten(1, (cells.shape[1], -1))
+
+
+def ends_of(rows: GameRows) -> Tensor:
+    """Return the two ends of every game, nothing and all that is present: [B, 2, N] bool."""
+    return torch.stack([torch.zeros_like(rows.present), rows.present], 1)
+
+
+# --- the losses of one batch -----------------------------------------------------------------
+
+
+def surrogate_loss(task: str) -> BatchLoss:
+    """Return the loss of the surrogate: the model's prediction from a part of the row.
+
+    Cross-entropy with the predicted probabilities, which is their KL divergence up to a constant,
+    or squared error for regression.
+    """
+
+    # NOTE[DIFF]: the paper draws one coalition a row; its complement and the complete row cost
+    # little beside it, and the complete row is what every explanation adds up to.
+    def loss(network: CoalitionNetwork, rows: Rows, generator: torch.Generator) -> Tensor:
+        present = rows.present
+        kept = random_coalitions(present, generator)
+        outputs = network.values(rows.cells, torch.stack([present, kept, present & ~kept], 1))
+        return weighted_mean(prediction_losses(outputs, rows.targets, task), rows.weights)
+
+    return loss
+
+
+def explainer_loss(game: Game, scale: float, pairs: int) -> BatchLoss:
+    """Return the loss of the explainer: the mean square above, over pairs of coalitions a row.
+
+    The game is divided by ``scale``, so that one learning rate suits all units.
+    """
+
+    def loss(network: CoalitionNetwork, rows: GameRows, generator: torch.Generator) -> Tensor:
+        kept = kernel_coalitions(rows.present, pairs, generator)
+        with torch.no_grad():
+            values = (game(rows, torch.cat([ends_of(rows), kept], 1)) / scale).float()
+        base, total, values = values[:, :1], values[:, 1], values[:, 2:]
+        phi = add_up(attributions(network, rows.cells), total - base[:, 0], rows.present)
+        fit = base + kept.to(phi.dtype) @ phi
+        return (fit - values).square().mean((1, 2)).mean()
+
+    return loss
+
+
+# --- training --------------------------------------------------------------------------------
+
+
+def learn(
+    network: CoalitionNetwork,
+    rows: Batchable,
+    phase: Phase,
+    generator: torch.Generator,
+    verbose: bool,
+) -> list[float]:
+    """Train a network, the rate falling to zero, and return the loss of each epoch."""
+    # NOTE[DIFF]: the paper halves the rate where the validation loss stalls. A cosine to zero ends
+    # as low, takes no rows away and has nothing to tune.
+    history = train(network, rows, [phase], generator, verbose=verbose)
+    if history.interrupted:
+        raise KeyboardInterrupt  # half an explainer is none
+    network.requires_grad_(False)
+    return [record["train_loss"] for record in history.epochs]

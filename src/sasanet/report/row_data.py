@@ -1,0 +1,123 @@
+"""Chosen rows in, what the page's table holds out: cells, attributions, and the network they need.
+
+Sizes: n rows, d features, K outputs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from sasanet.explanation.explanation import Explanation
+from sasanet.network.export import PortableNetwork
+from sasanet.report.packing import pack, packed_size
+from sasanet.table.columns import Column
+from sasanet.table.reading import read_levels, read_numbers
+
+Cells = NDArray[np.float32]
+MOST_ROWS = 5_000
+_PAGE_BYTES, _NETWORK_BYTES = 4_500_000, 2_700_000  # of a page that is to stay below 5 MB
+_EVALUATIONS = 20_000  # of a model that must be asked beforehand, cell by cell
+_MISSING = 2**16 - 1
+_CLOSE = 1e-5  # of the smallest step between knots: what rounding to 32 bits may move a number
+
+
+def used_places(cells: Cells, columns: tuple[Column, ...]) -> list[NDArray[np.intp]]:
+    """Return the places each column's table must keep: all knots, and the levels that occur."""
+    found = []
+    for j, column in enumerate(columns):
+        there = cells[~np.isnan(cells[:, j]), j].astype(np.intp)
+        whole = np.arange(column.places)
+        found.append(whole if column.kind == "number" else np.union1d(there, [0]))
+    return found
+
+
+def fits(network: PortableNetwork) -> bool:
+    """Whether the network is small enough to travel with the page."""
+    return packed_size(network) <= _NETWORK_BYTES
+
+
+def cell_bytes(data: pd.DataFrame, columns: tuple[Column, ...]) -> int:
+    """Return how many characters the cells of one row will take."""
+    kinds = [
+        _number_kind(read_numbers(data.iloc[:, j], column.name), np.array(column.knots))
+        if column.kind == "number"
+        else "u2"
+        for j, column in enumerate(columns)
+    ]
+    return sum(int(kind[1]) for kind in kinds) * 4 // 3 + 1
+
+
+def row_limit(
+    network: PortableNetwork | None, n_features: int, n_outputs: int, cells: int
+) -> tuple[int, str]:
+    """Return how many rows the page can hold, and why not more (empty: it holds the most).
+
+    ``cells`` is what :func:`cell_bytes` found.
+    """
+    attributions = n_features * n_outputs * 16 // 3
+    if network is None:  # the values without each feature are stored beside the attributions
+        limit = min(_PAGE_BYTES // (cells + 2 * attributions + 60), _EVALUATIONS // n_features)
+        why = "each must be valued beforehand without each of its features"
+    else:
+        limit = (_PAGE_BYTES - packed_size(network)) // (cells + attributions + 60)
+        why = "more would make the page larger than 5 MB"
+    return (MOST_ROWS, "") if limit >= MOST_ROWS else (max(1, limit), why)
+
+
+def pack_rows(explanation: Explanation, cells: Cells, columns: tuple[Column, ...]) -> Any:
+    """Return the rows as data of a page: labels, predictions, attributions, columns."""
+    n, d = explanation.shape[:2]
+    places = used_places(cells, columns)
+    packed = [
+        _pack_column(explanation.data.iloc[:, j], cells[:, j], column, places[j])
+        for j, column in enumerate(columns)
+    ]
+    return {
+        "labels": [str(label) for label in explanation.data.index],
+        "predictions": pack(explanation.prediction.reshape(n, -1), "f8"),
+        "attributions": pack(explanation.values.reshape(n, d, -1), "f4"),
+        "columns": packed,
+    }
+
+
+def _pack_column(
+    series: pd.Series, cells: Cells, column: Column, places: NDArray[np.intp]
+) -> dict[str, Any]:
+    if column.kind == "number":
+        values, knots = read_numbers(series, column.name), np.array(column.knots)
+        packed = pack(values, _number_kind(values, knots))
+        return {"name": column.name, "values": packed, "knots": pack(knots, "f8")}
+    codes, levels = read_levels(series, column.name)
+    place_of = np.zeros(len(levels), dtype=np.intp)
+    there = codes >= 0
+    place_of[codes[there]] = np.searchsorted(places, cells[there])
+    return {
+        "name": column.name,
+        "words": [str(level) for level in levels],
+        "places": place_of.tolist(),
+        "codes": pack(np.where(there, codes, _MISSING), "u2"),
+    }
+
+
+def _number_kind(values: NDArray[np.float64], knots: NDArray[np.float64]) -> str:
+    """Return the shortest kind of number that holds a column: small whole numbers take one byte."""
+    if np.array_equal(values, np.rint(values)):  # never with a missing cell, which needs NaN
+        for kind in ("u1", "i2"):
+            ends = np.iinfo(kind)
+            if ends.min <= values.min() and values.max() <= ends.max:
+                return kind
+    return "f4" if _fits_in_32_bits(values, knots) else "f8"
+
+
+def _fits_in_32_bits(values: NDArray[np.float64], knots: NDArray[np.float64]) -> bool:
+    """Whether rounding shows neither in whole numbers nor between two knots."""
+    there = values[~np.isnan(values)]
+    with np.errstate(over="ignore"):
+        lost = np.abs(there.astype(np.float32).astype(np.float64) - there).max(initial=0.0)
+    step = np.diff(knots).min(initial=np.inf)
+    whole = np.array_equal(there, np.rint(there))
+    return bool(lost == 0 if whole else lost <= _CLOSE * min(step, float(np.ptp(knots)) or 1.0))

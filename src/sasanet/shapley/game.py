@@ -1,0 +1,175 @@
+"""Anything that can value coalitions in, checked float64 values in bounded chunks out.
+
+Sizes: n rows (one game each), d features, m coalitions, K outputs. A *value function* takes boolean
+masks (m, d), true where a feature is known, and returns v(S) as (m,) for a single game, (n, m) for
+a game per row, or (n, m, K) for several outputs of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sasanet.arrays import Floats, Masks
+from sasanet.errors import InvalidInputError
+
+ValueFunction = Callable[[Masks], NDArray[Any]]
+
+_COALITIONS_AT_ONCE = 8_192
+_VALUES_AT_ONCE = 1 << 22  # 32 MB of float64
+_CELLS_AT_ONCE = 1 << 14  # of one row: a model holds a vector for each
+_MASK_BYTES = 1 << 24
+
+
+def read_coalitions(coalitions: Any, n_rows: int, n_features: int, remedy: str) -> Masks:
+    """Return coalitions for all rows (d,), per row (n, d) or m per row (n, m, d) as (1 or n, m, d).
+
+    Anything else raises; ``remedy`` ends the sentence of the error.
+    """
+    mask, n, d = np.asarray(coalitions), n_rows, n_features
+    fits = mask.shape in {(d,), (n, d)} or (mask.ndim == 3 and mask.shape[::2] == (n, d))
+    if mask.dtype != bool or not fits:
+        raise InvalidInputError(
+            f"coalitions must be a boolean array of shape ({d},), ({n}, {d}) or ({n}, m, {d}), "
+            f"got {mask.dtype} of {mask.shape}; {remedy}"
+        )
+    return mask.reshape({1: (1, 1, d), 2: (n, 1, d), 3: mask.shape}[mask.ndim])
+
+
+def names_to_mask(coalitions: Any, feature_names: Sequence[str]) -> Any:
+    """Return a list of feature names as a mask (d,), and anything else as it is."""
+    if not isinstance(coalitions, list | tuple) or not all(isinstance(c, str) for c in coalitions):
+        return coalitions
+    if unknown := sorted(set(coalitions) - set(feature_names)):
+        raise InvalidInputError(
+            f"coalitions must name features, got {unknown}; choose from {list(feature_names)}"
+        )
+    return np.array([name in coalitions for name in feature_names])
+
+
+class Game:
+    """A value function, evaluated in chunks and its answers checked.
+
+    v(∅) and v(N) are asked for at once: they tell the shape of every later answer, and no estimator
+    needs to ask again.
+
+    Parameters
+    ----------
+    value : value function
+        Masks (m, d) → (m,), (n, m) or (n, m, K).
+    n_features : int
+        d, the length of a mask.
+
+    Attributes
+    ----------
+    empty, full : ndarray (n, K)
+        v(∅) and v(N).
+    n_evaluations : int
+        Coalitions valued so far.
+    """
+
+    def __init__(self, value: ValueFunction, n_features: int) -> None:
+        if not callable(value):
+            raise InvalidInputError(
+                f"value must be a function of masks (m, d), got {type(value).__name__}; "
+                "for a fitted model give game_of(model, X)"
+            )
+        self.n_features, self.n_evaluations = n_features, 0
+        self._value = value
+        self._shape: tuple[int, ...] = (-1,)  # not known yet
+        ends = self._ask(np.repeat([[False], [True]], n_features, axis=1))
+        self.empty, self.full = ends[:, 0], ends[:, 1]
+
+    @property
+    def n_games(self) -> int:
+        """Numbers that one coalition has, n · K."""
+        return self.empty.size
+
+    def chunk(self, per_item: int = 1) -> int:
+        """How many items of so many coalitions each may be valued at once."""
+        limit = min(_COALITIONS_AT_ONCE, _VALUES_AT_ONCE // max(1, self.n_games))
+        return max(1, limit // max(1, per_item))
+
+    def __call__(self, masks: Masks) -> Floats:
+        """Return v(S) − v(∅): (m, d) bool → (n, m, K).
+
+        Without v(∅) a large constant costs no digits in sums, and it cancels from every index here.
+        """
+        size, found = self.chunk(), [np.empty((len(self.empty), 0, self.empty.shape[1]))]
+        found += [self._ask(masks[k : k + size]) for k in range(0, len(masks), size)]
+        return np.concatenate(found, axis=1) - self.empty[:, None]
+
+    def shaped(self, values: Floats) -> Floats:
+        """Give a result (n, p, K) the axes that the value function has: (p,), (n, p) or all."""
+        axes = len(self._shape)
+        values = values if axes == 3 else values[:, :, 0]
+        return values if axes > 1 else values[0]
+
+    def _ask(self, masks: Masks) -> Floats:
+        found: Floats = np.asarray(self._value(masks), dtype=np.float64)
+        m = len(masks)
+        if self._shape == (-1,) and 1 <= found.ndim <= 3:  # the first answer decides n and K
+            self._shape = found.shape
+        wanted = (m,) if len(self._shape) == 1 else (self._shape[0], m, *self._shape[2:])
+        if found.shape != wanted:
+            raise InvalidInputError(
+                f"value must return shape (m,), (n, m) or (n, m, K), the same n and K each time, "
+                f"got {found.shape} for m = {m}; put coalitions on the second axis"
+            )
+        if not np.isfinite(found).all():
+            raise InvalidInputError(
+                "value must return finite numbers, got NaN or infinite for "
+                f"{int((~np.isfinite(found)).sum())} of {found.size}; clip them or fill them"
+            )
+        self.n_evaluations += m
+        n_rows = found.shape[0] if found.ndim > 1 else 1
+        n_outputs = found.shape[2] if found.ndim == 3 else 1
+        return found.reshape(n_rows, m, n_outputs)
+
+
+class _Model(Protocol):
+    def value(self, X: Any, coalitions: Any) -> Floats: ...
+
+
+def game_of(model: _Model, X: Any) -> ValueFunction:
+    """Return the model's own game on given rows, v(S) = f(x_S), as a value function.
+
+    Parameters
+    ----------
+    model : SASANetClassifier or SASANetRegressor
+        A fitted model.
+    X : table (n, d)
+        Rows; each is a game of its own.
+
+    Returns
+    -------
+    value function
+        Masks (m, d) → v(S) on the raw scale, (n, m), or (n, m, C) for multiclass.
+
+    Examples
+    --------
+    >>> from sasanet import SASANetClassifier
+    >>> from sasanet.datasets import load_penguins
+    >>> X, y = load_penguins()
+    >>> model = SASANetClassifier(random_state=0, max_epochs=1).fit(X, y)
+    >>> game_of(model, X[:4])(np.ones((5, X.shape[1]), dtype=bool)).shape
+    (4, 5, 3)
+    """
+    if not hasattr(model, "value"):
+        raise InvalidInputError(
+            f"model must be a fitted SASANet model, got {type(model).__name__}; "
+            "any function of masks is a game already, no game_of needed"
+        )
+    n_rows = len(model.value(X, []))  # whatever kind of table X is, the model can count its rows
+
+    def value(masks: Masks) -> Floats:
+        m, d = masks.shape
+        size = max(1, min(_CELLS_AT_ONCE // d, _MASK_BYTES // max(1, n_rows * d)))
+        parts = (masks[k : k + size] for k in range(0, m, size))
+        found = [model.value(X, np.broadcast_to(p, (n_rows, *p.shape))) for p in parts]
+        return np.concatenate(found, axis=1)
+
+    return value

@@ -1,0 +1,7 @@
+"""Read any table and encode it: one number per cell, and what the target means.
+
+- ``reading``: DataFrames, arrays and Arrow tables → one DataFrame, checked
+- ``columns``: what is remembered of each column
+- ``encoder``: cells → places among knots and levels, NaN where missing
+- ``target``: labels → numbers, base value, scale
+"""

@@ -1,0 +1,248 @@
+"""A table comes in, one number per cell goes out: the place of the value on its column's ruler.
+
+A category's place is the index of its level: 0 is kept for levels never seen in training, 1..L are
+known. A number's place is its position among the column's knots (training quantiles), flat beyond
+both ends; or, for the paper's embedding, its standard score. NaN is missing: an absent player.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from reprlib import repr as short
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from sasanet import errors
+from sasanet.arrays import Floats
+from sasanet.errors import InvalidInputError
+from sasanet.table.columns import Column, column_from_dict, expect, family, read_fields
+from sasanet.table.reading import (
+    Level,
+    check_unique_names,
+    factor,
+    read_levels,
+    read_numbers,
+    read_table,
+)
+
+_LARGEST_CELL = float(np.finfo(np.float32).max)
+_SETTINGS = ("numbers", "n_knots", "named", "categorical_features")
+_MOST_LEVELS = 2**24  # beyond it float32 cannot tell two neighbouring places apart
+
+
+class TableEncoder:
+    """Learn one ruler per column and read tables with it.
+
+    Parameters
+    ----------
+    numbers : {"knots", "standard"}
+        The ruler of numbers: the position among training quantiles, or (x - mean) / std.
+    n_knots : int
+        At most so many knots per number column, 2 or more. A value that dominates gets its own.
+    categorical_features : sequence of str or int
+        Number columns to be read as categories (codes): their names, or positions in an array.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"age": [20, 40, None], "city": ["Rome", None, "Oslo"]})
+    >>> encoder = TableEncoder().fit(table)
+    >>> encoder.transform(table)
+    array([[ 0.,  2.],
+           [ 1., nan],
+           [nan,  1.]], dtype=float32)
+    >>> encoder.transform(pd.DataFrame({"city": ["Rome"], "age": [25.0]}))
+    array([[0.25, 2.  ]], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        numbers: str = "knots",
+        n_knots: int = 64,
+        categorical_features: Sequence[str | int] = (),
+    ) -> None:
+        if numbers not in ("knots", "standard"):
+            raise InvalidInputError(f"numbers must be 'knots' or 'standard', got {numbers!r}.")
+        if isinstance(n_knots, bool) or not isinstance(n_knots, int | np.integer) or n_knots < 2:
+            raise InvalidInputError(f"n_knots must be an integer >= 2, got {n_knots!r}.")
+        keys = (
+            [categorical_features]
+            if isinstance(categorical_features, str)
+            else categorical_features
+        )
+        self.numbers, self.n_knots = numbers, int(n_knots)
+        self.categorical_features = tuple(key if isinstance(key, str) else int(key) for key in keys)
+        self.columns: tuple[Column, ...] = ()  # what was learned, in the order of training
+        self.named = False  # did the training table name its columns by strings?
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """How many places each column's ruler has."""
+        return tuple(column.places for column in self.columns)
+
+    @property
+    def is_number(self) -> tuple[bool, ...]:
+        """Which columns are numbers."""
+        return tuple(column.kind == "number" for column in self.columns)
+
+    @property
+    def n_levels(self) -> tuple[int | None, ...]:
+        """How many levels each category has, with the one for unseen levels; ``None``: numbers."""
+        return tuple(None if c.kind == "number" else c.places for c in self.columns)
+
+    def fit(self, X: Any) -> TableEncoder:
+        """Learn the columns of a table (anything ``read_table`` reads)."""
+        frame = read_table(X)
+        check_unique_names(frame)
+        names, codes = (
+            [str(label) for label in frame.columns],
+            {str(c) for c in self.categorical_features},
+        )
+        if strangers := codes.difference(names):
+            what = f"{short(sorted(strangers))} not in {short(names)}"
+            raise InvalidInputError(f"categorical_features must name columns of X, got {what}.")
+        self.columns = tuple(
+            _learn_column(frame.iloc[:, j], name, self.n_knots, name in codes)
+            for j, name in enumerate(names)
+        )
+        self.named = all(isinstance(label, str) for label in frame.columns)
+        return self
+
+    def transform(self, X: Any, warn: bool = True) -> NDArray[np.float32]:
+        """Return the place of every cell, float32 [n, d], NaN where the cell is missing."""
+        frame = self._align(read_table(X))
+        cells = np.empty(frame.shape, dtype=np.float32)
+        unseen: list[str] = []
+        for j, column in enumerate(self.columns):
+            if column.kind == "number":
+                values = read_numbers(frame.iloc[:, j], column.name)
+                cells[:, j] = _place_numbers(values, column, self.numbers)
+            else:
+                cells[:, j], strangers = _place_levels(frame.iloc[:, j], column)
+                unseen += [f"{column.name!r} {short(strangers[:3])}"] if strangers else []
+        if unseen and warn:
+            more = f" and {len(unseen) - 3} more" if len(unseen) > 3 else ""
+            what = f"Levels never seen in training get place 0: {', '.join(unseen[:3])}{more}."
+            warnings.warn(what, errors.UnknownLevelWarning, stacklevel=2)
+        return cells
+
+    def _align(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Put the columns in training order: by name if both tables have names, else as given."""
+        labels: list[Any] = list(frame.columns)
+        got, want = [str(label) for label in labels], list(self.names)
+        named_then = self.named or want != [str(j) for j in range(len(want))]
+        named_now = labels != list(range(len(labels)))  # 0, 1, 2, … are the labels of an array
+        if named_then and named_now and got != want:
+            if sorted(got) != sorted(want):
+                raise InvalidInputError(_name_diff(want, got))
+            return frame.set_axis(got, axis=1)[want]
+        if len(got) != len(want):
+            size = f"{len(got)} features, but SASANet is expecting {len(want)} features"
+            raise InvalidInputError(f"X has {size} as input.")
+        return frame
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything learned as JSON-able data; ``from_dict`` reads it back."""
+        settings = {key: getattr(self, key) for key in _SETTINGS}
+        return {**settings, "columns": [dict(vars(column)) for column in self.columns]}
+
+    @classmethod
+    def from_dict(cls, saved: Any) -> TableEncoder:
+        """Rebuild an encoder from what ``to_dict`` returned, checking every field."""
+        numbers, n_knots, named, keys, columns = read_fields(saved, (*_SETTINGS, "columns"))
+        listed = isinstance(keys, list | tuple) and all(type(key) in (str, int) for key in keys)
+        expect(listed, "categorical_features must be a list of names or positions", keys)
+        expect(isinstance(named, bool), "named must be true or false", named)
+        expect(isinstance(columns, list | tuple) and columns, "columns must be a list", columns)
+        try:
+            encoder = cls(numbers, n_knots, keys)
+        except InvalidInputError as error:
+            raise errors.SavedFileError(f"The saved encoder cannot be used: {error}") from None
+        encoder.columns, encoder.named = tuple(map(column_from_dict, columns)), named
+        expect(len(set(encoder.names)) == len(columns), "names must be unique", encoder.names)
+        return encoder
+
+
+def _learn_column(series: pd.Series, name: str, n_knots: int, as_category: bool) -> Column:
+    typed = as_category or isinstance(series.dtype, pd.CategoricalDtype | pd.StringDtype)
+    found = [] if typed or series.dtype.kind in "iuf" else factor(series, name)[1]
+    if not typed and set(map(family, found)) <= {"number"}:
+        values = read_numbers(series, name)
+        values = values[~np.isnan(values)]
+        values = values if len(values) else np.zeros(1)  # never present in training
+        scale = float(np.abs(values).max()) or 1.0  # sums and squares of 1e308 would overflow
+        mean, std = scale * float((values / scale).mean()), scale * float((values / scale).std())
+        knots = tuple(_choose_knots(values, n_knots).tolist())
+        return Column(name, "number", (), knots, mean, std or 1.0)
+    levels = read_levels(series, name)[1]
+    mixed = len(set(map(family, levels))) > 1  # such levels have no order but that of their text
+    levels = list(dict.fromkeys(map(str, levels) if mixed else levels))
+    if not isinstance(series.dtype, pd.CategoricalDtype):
+        levels.sort()
+    if len(levels) > _MOST_LEVELS:
+        what = f"must have at most {_MOST_LEVELS} levels, got {len(levels)}"
+        raise InvalidInputError(f"Column {name!r} {what}. Group its levels or drop it.")
+    return Column(name, "category", tuple(levels))
+
+
+def _choose_knots(values: Floats, n_knots: int) -> Floats:
+    """Return at most n_knots values: the ends, the dominating ones, and quantiles of the rest."""
+    distinct, counts = np.unique(values, return_counts=True)
+    if len(distinct) <= n_knots:
+        return distinct
+    chosen = np.zeros(len(distinct), dtype=bool)
+    chosen[[0, -1]] = True
+    # A value heavier than one step of the quantiles would be drawn twice. It gets its own knot,
+    # which shortens the step for the rest, so ask again until no value is that heavy.
+    while (free := n_knots - int(chosen.sum())) > 0:
+        rest = np.where(chosen, 0, counts)
+        step = rest.sum() / (free + 1)
+        heavy = np.flatnonzero(rest > min(step, len(values) / n_knots))
+        if not len(heavy):
+            chosen[np.searchsorted(np.cumsum(rest), step * np.arange(1, free + 1))] = True
+            break
+        chosen[heavy[np.argsort(-rest[heavy], kind="stable")][:free]] = True
+    return distinct[chosen]
+
+
+def _place_numbers(values: Floats, column: Column, numbers: str) -> Floats:
+    if numbers == "standard":
+        with np.errstate(over="ignore"):
+            scores = (values - column.mean) / column.std
+        return np.clip(scores, -_LARGEST_CELL, _LARGEST_CELL)
+    # Halved, because the distance between two finite numbers may exceed the largest one; capped,
+    # because the slope between two knots closer than 1e-308 is infinite.
+    knots, last = np.array(column.knots) / 2, len(column.knots) - 1
+    places = np.minimum(np.interp(values / 2, knots, np.arange(last + 1)), last)
+    places[np.isnan(values)] = np.nan  # np.interp over a single knot forgets NaN
+    return places
+
+
+def _place_levels(series: pd.Series, column: Column) -> tuple[NDArray[np.float32], list[Level]]:
+    """Return the places of a category's cells, and the levels never seen in training."""
+    codes, levels = read_levels(series, column.name)
+    if column.levels and isinstance(column.levels[0], str):  # text is compared as text
+        levels = [str(level) for level in levels]
+    known = {level: place for place, level in enumerate(column.levels, start=1)}
+    places = [known.get(level, 0) for level in levels]
+    strangers = [level for level, place in zip(levels, places, strict=True) if place == 0]
+    return np.array([*places, np.nan], dtype=np.float32)[codes], strangers
+
+
+def _name_diff(want: list[str], got: list[str]) -> str:
+    missing = [f"- {name} (missing)" for name in want if name not in got]
+    extra = [f"+ {name} (not seen in training)" for name in got if name not in want]
+    twice = [f"+ {name} (more than once)" for name in want if got.count(name) > 1]
+    groups = (missing, extra, twice)
+    lines = [line for group in groups for line in group[:5]]
+    hidden = sum(map(len, groups)) - len(lines)
+    lines.insert(0, "The feature names should match those that were passed during fit.")
+    return "\n".join([*lines, *([f"… and {hidden} more"] if hidden else [])])

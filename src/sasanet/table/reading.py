@@ -1,0 +1,148 @@
+"""Anything tabular in, a pandas DataFrame and its columns as plain numbers or levels out.
+
+What cannot be read is refused here, in one sentence with its remedy.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from decimal import Decimal
+from reprlib import repr as short
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from sasanet import errors
+from sasanet.arrays import Floats
+from sasanet.errors import InvalidInputError
+
+Level = str | bool | int | float
+NUMBERS = (int, float, Decimal, np.integer, np.floating, np.bool_)  # bool is an int
+_DATES = (dt.date, dt.time, dt.timedelta, np.datetime64, np.timedelta64, pd.Period)
+
+
+class TableTypeError(errors.SasanetError, TypeError):
+    """The table, or a cell of it, is of a type that has no encoding."""
+
+
+def read_table(X: Any) -> pd.DataFrame:
+    """Return any table as a pandas DataFrame with at least one row and one column.
+
+    X is a DataFrame (returned as it is), a 2-d array or a list of rows (the columns are labelled
+    0, 1, 2, …), or a table of another library that speaks Arrow, such as polars or pyarrow.
+
+    Examples
+    --------
+    >>> read_table([[1.5, "a"], [2.5, None]]).shape
+    (2, 2)
+    """
+    if hasattr(X, "tocsr"):  # scipy.sparse, recognised without importing it
+        raise TableTypeError("Sparse tables are not supported; make it dense with X.toarray().")
+    foreign = hasattr(X, "__arrow_c_stream__") or hasattr(X, "__dataframe__")
+    if isinstance(X, pd.DataFrame):
+        frame = X
+    elif foreign and len(getattr(X, "shape", (0, 0))) == 2:
+        frame = _read_foreign(X)
+    else:
+        # A list keeps each cell's own type; plain np.asarray([[1, "a"]]) would turn 1 into "1".
+        rows = np.asarray(X, dtype=object) if isinstance(X, list | tuple) else np.asanyarray(X)
+        if rows.ndim != 2:
+            what = f"X must be a table, got {type(X).__name__} of shape {rows.shape}"
+            remedy = "rows of equal length, or X.reshape(-1, 1) for a single column"
+            raise InvalidInputError(f"{what}. Reshape your data: {remedy}.")
+        frame = pd.DataFrame(rows)
+    for size, what in zip(frame.shape, ("sample(s)", "feature(s)"), strict=True):
+        if size == 0:
+            found = f"Found array with 0 {what} (shape={frame.shape})"
+            raise InvalidInputError(f"{found} while a minimum of 1 is required.")
+    return frame
+
+
+def check_unique_names(frame: pd.DataFrame) -> None:
+    """Refuse a table to learn from in which two columns have one name."""
+    names = Counter(str(label) for label in frame.columns)
+    if twice := sorted(name for name, count in names.items() if count > 1):
+        raise InvalidInputError(f"Column names must be unique, got twice: {short(twice)}.")
+
+
+def _read_foreign(X: Any) -> pd.DataFrame:
+    try:
+        from pyarrow import interchange, table
+    except ImportError:
+        raise errors.MissingPackageError("pyarrow", "parquet") from None
+    convert = table if hasattr(X, "__arrow_c_stream__") else interchange.from_dataframe
+    return convert(X).to_pandas()
+
+
+def factor(series: pd.Series, name: str) -> tuple[NDArray[Any], list[Any]]:
+    """Split a column into codes (-1 is missing) and the distinct values they stand for."""
+    try:
+        if isinstance(series.dtype, pd.CategoricalDtype):
+            used = series.cat.remove_unused_categories().cat
+            codes, values = used.codes.to_numpy(), used.categories.tolist()
+        else:
+            # A Series of objects would guess their type anew, and stumble over huge integers.
+            codes, found = pd.factorize(series.to_numpy() if series.dtype == object else series)
+            values = found.tolist()
+    except (TypeError, NotImplementedError):  # lists, dicts and arrays cannot be hashed
+        cells = [cell for cell in series if not pd.api.types.is_hashable(cell)]
+        raise _refusal(name, cells[0] if cells else series.dtype) from None
+    for kind in set(map(type, values)):
+        if issubclass(kind, _DATES) or not issubclass(kind, (*NUMBERS, str, pd.Interval)):
+            raise _refusal(name, next(value for value in values if type(value) is kind))
+    return codes, values
+
+
+def _refusal(name: str, value: object) -> errors.SasanetError:
+    what = f"got {short(value)} ({type(value).__name__})"
+    if isinstance(value, float):
+        remedy = "replace it by a finite number or by NaN (missing)"
+        return InvalidInputError(f"Column {name!r} contains infinity or exceeds float64; {remedy}.")
+    if isinstance(value, complex | np.complexfloating):
+        return InvalidInputError(f"Complex data not supported, {what} in column {name!r}.")
+    if isinstance(value, _DATES):
+        remedy = "Turn dates and times into numbers, such as days since a date, or drop the column"
+        return InvalidInputError(f"Column {name!r} must not hold dates, {what}. {remedy}.")
+    must = "each cell of the argument must be a string or a number"
+    return TableTypeError(f"Column {name!r}: {must}, {what}. Convert the column or drop it.")
+
+
+def read_numbers(series: pd.Series, name: str) -> Floats:
+    """Return a column as finite float64 numbers, NaN where missing."""
+    if series.dtype.kind in "iuf":
+        with np.errstate(over="ignore"):  # long doubles may overflow: caught below
+            values = series.to_numpy(dtype=np.float64, na_value=np.nan)
+    else:
+        codes, found = factor(series, name)
+        if text := [value for value in found if not isinstance(value, NUMBERS)]:
+            must = f"must hold numbers as in training, got {short(text[0])}"
+            remedy = f"X[{name!r}] = pd.to_numeric(X[{name!r}])"
+            raise InvalidInputError(f"Column {name!r} {must}. Convert it first: {remedy}.")
+        try:
+            values = np.array([*found, np.nan], dtype=np.float64)[codes]
+        except OverflowError:  # a Python integer beyond 1e308
+            raise _refusal(name, np.inf) from None
+    if np.isinf(values).any():
+        raise _refusal(name, np.inf)
+    return values
+
+
+def read_levels(series: pd.Series, name: str) -> tuple[NDArray[Any], list[Level]]:
+    """Return a column as codes (-1 is missing) and the levels they stand for."""
+    codes, found = factor(series, name)
+    levels = [value if type(value) is str else _plain(value) for value in found]
+    if not {np.inf, -np.inf}.isdisjoint(levels):
+        raise _refusal(name, np.inf)
+    return codes, levels
+
+
+def _plain(value: Any) -> Level:
+    """Return a level that JSON can write; 3.0 is 3, as a missing cell turns integers to floats."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, int | str | pd.Interval):  # True and False are integers
+        return value if isinstance(value, int) else str(value)
+    number = float(value)
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number

@@ -1,0 +1,152 @@
+"""Labels in, numbers for the network out, and its outputs back in the user's units.
+
+A :class:`Target` remembers what one task means: the base value φ0 (fixed from the training labels,
+never learned), the scale, the class labels. It keeps no labels once training is set up.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite
+
+from sasanet.arrays import Floats
+from sasanet.errors import InvalidInputError
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the labels mean.
+
+    Attributes
+    ----------
+    task : {"binary", "multiclass", "regression"}
+    base : tuple of float
+        φ0 per output: log-odds, log class priors, or the mean.
+    scale : float
+        Target units per unit of network output (the standard deviation, for regression).
+    labels : tuple
+        Class labels in order; () for regression.
+    numbers : ndarray (n,)
+        The training labels as the network reads them; emptied by :meth:`forget_labels`.
+    """
+
+    task: str
+    base: tuple[float, ...]
+    scale: float
+    labels: tuple[Any, ...]
+    numbers: Floats
+
+    @property
+    def units(self) -> str:
+        """What one unit of an attribution means."""
+        return "target" if self.task == "regression" else "log-odds"
+
+    @property
+    def network_base(self) -> tuple[float, ...]:
+        """φ0 on the network's own scale (a standardised target has mean 0)."""
+        return (0.0,) if self.task == "regression" else self.base
+
+    def cap(self, n_rows: int) -> float:
+        """Return the bound of the network's output: no log-odds beyond what n rows support."""
+        return math.inf if self.task == "regression" else max(4.0, math.log(n_rows))
+
+    def to_raw(self, outputs: Floats) -> Floats:
+        """Return network outputs as raw predictions: [..., K] → [..., K]."""
+        return outputs * self.scale + np.array(self.base)
+
+    def read(self, y: Any) -> Floats:
+        """Return other labels of the same task as the network reads them."""
+        if self.task == "regression":
+            return (_read_numbers(y) - self.base[0]) / self.scale
+        return _class_index(_read_labels(y), self.labels)
+
+    def hold_out(self, fraction: float, random: np.random.RandomState) -> NDArray[np.bool_]:
+        """Choose validation rows, by class where there are classes; none of tiny tables."""
+        n_rows = len(self.numbers)
+        held_out = np.zeros(n_rows, dtype=bool)
+        fraction = min(fraction, 0.5)  # at least as much to learn from as to stop by
+        if round(fraction * n_rows) < 2:
+            return held_out
+        order = random.permutation(n_rows)
+        if self.labels:  # every k-th row of each class: the classes keep their shares
+            order = order[np.argsort(self.numbers[order], kind="stable")]
+            ranks = np.arange(n_rows) - np.searchsorted(self.numbers[order], self.numbers[order])
+            held_out[order[np.floor(ranks * fraction) < np.floor((ranks + 1) * fraction)]] = True
+        else:
+            held_out[order[: round(fraction * n_rows)]] = True
+        return held_out
+
+    def forget_labels(self) -> Target:
+        """Return the same meaning without the training labels."""
+        return replace(self, numbers=np.empty(0))
+
+
+def read_classes(y: Any, weights: Floats) -> Target:
+    """Learn the meaning of class labels."""
+    y = _read_labels(y)
+    labels = np.unique(y)
+    if len(labels) < 2:
+        raise InvalidInputError(
+            f"y must hold at least two classes, got only one class, {labels.tolist()}"
+        )
+    numbers = _class_index(y, tuple(labels.tolist()))
+    # A class without weight still needs a finite base value: it counts as a thousandth of a row.
+    mass = np.maximum(np.bincount(numbers.astype(int), weights), 1e-3 * weights.mean())
+    priors = np.log(mass / mass.sum())
+    binary = len(labels) == 2
+    base = (float(priors[1] - priors[0]),) if binary else tuple(priors.tolist())
+    return Target("binary" if binary else "multiclass", base, 1.0, tuple(labels.tolist()), numbers)
+
+
+def read_quantities(y: Any, weights: Floats) -> Target:
+    """Learn the mean and the spread of a regression target."""
+    y = _read_numbers(y)
+    mean = float(np.average(y, weights=weights))
+    spread = math.sqrt(float(np.average((y - mean) ** 2, weights=weights)))
+    scale = spread if spread > 1e-12 * abs(mean) else 1.0
+    return Target("regression", (mean,), scale, (), (y - mean) / scale)
+
+
+def _read_labels(y: Any) -> Any:
+    # Before NumPy sees it: np.asarray(["a", nan]) would make a class of the text "nan".
+    plain = isinstance(y, list | tuple | pd.Series | np.ndarray) and np.ndim(y) == 1
+    if plain and (missing := pd.isna(pd.Series(y, dtype=object))).any():
+        raise InvalidInputError(
+            f"y must not have missing labels, got Input y contains NaN in {missing.sum()} rows"
+        )
+    assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    return column_or_1d(y, warn=True)
+
+
+def _read_numbers(y: Any) -> Floats:
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind not in "iufb":
+        try:
+            y = y.astype(np.float64)
+        except (TypeError, ValueError):
+            raise InvalidInputError(
+                f"y must hold numbers for regression, got {y[:3].tolist()!r}; "
+                "for classes use SASANetClassifier"
+            ) from None
+    assert_all_finite(y, input_name="y")
+    return y.astype(np.float64)
+
+
+def _class_index(y: Any, labels: tuple[Any, ...]) -> Floats:
+    """Return the index of each label; a label not in training is refused."""
+    known = np.array(labels)
+    index = np.searchsorted(known, y).clip(max=len(known) - 1)
+    if (strange := np.asarray(known[index] != y)).any():
+        raise InvalidInputError(
+            f"y must hold the classes {known.tolist()}, got {np.unique(y[strange]).tolist()}"
+        )
+    return index.astype(np.float64)

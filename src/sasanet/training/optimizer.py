@@ -1,0 +1,97 @@
+"""Gradients in, moved parameters out: clipping, the learning rate over time, AdamW."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.optim.adamw import adamw
+
+_BETAS, _EPSILON = (0.9, 0.99), 1e-8
+
+
+def clip_gradients(learned: Sequence[nn.Parameter], longest: float) -> None:
+    """Shorten the gradient of all parameters together to a length of at most ``longest``.
+
+    torch's own does the same, and touches every gradient even where there is nothing to shorten.
+    """
+    gradients = [p.grad for p in learned if p.grad is not None]
+    lengths = torch.stack([torch.linalg.vector_norm(gradient) for gradient in gradients])
+    length = torch.linalg.vector_norm(lengths).item()  # one wait for the device, not one for each
+    if length > longest:
+        for gradient in gradients:
+            gradient.mul_(longest / length)
+
+
+@dataclass
+class _Course:
+    """One parameter, the running means of its gradient and of its square, its count of steps."""
+
+    parameter: nn.Parameter
+    mean: Tensor
+    square: Tensor
+    count: Tensor
+
+    @property
+    def gradient(self) -> Tensor:
+        """The gradient of a parameter that has one."""
+        assert self.parameter.grad is not None
+        return self.parameter.grad
+
+
+class AdamW:
+    """Adam with decoupled weight decay: torch's function, without torch's class around it.
+
+    The class imports torch's compiler at its first step, for which a first fit waits a second or
+    two, and in small networks spends longer on its hooks than on the arithmetic.
+
+    Parameters
+    ----------
+    groups : sequence of (parameters, weight decay)
+    """
+
+    def __init__(self, groups: Sequence[tuple[Sequence[nn.Parameter], float]]) -> None:
+        self.groups = [([_start(p) for p in learned], decay) for learned, decay in groups]
+
+    def forget_gradients(self) -> None:
+        """Make room for the gradients of the next batch."""
+        for courses, _ in self.groups:
+            for course in courses:
+                course.parameter.grad = None
+
+    @torch.no_grad()
+    def step(self, rate: float) -> None:
+        """Move every parameter that has a gradient."""
+        for courses, decay in self.groups:
+            moved = [course for course in courses if course.parameter.grad is not None]
+            if not moved:
+                continue
+            adamw(
+                [course.parameter for course in moved],
+                [course.gradient for course in moved],
+                [course.mean for course in moved],
+                [course.square for course in moved],
+                [],
+                [course.count for course in moved],
+                fused=_has_fused(moved[0].parameter),
+                amsgrad=False,
+                beta1=_BETAS[0],
+                beta2=_BETAS[1],
+                lr=rate,
+                weight_decay=decay,
+                eps=_EPSILON,
+                maximize=False,
+            )
+
+
+def _start(parameter: nn.Parameter) -> _Course:
+    mean, square = (torch.zeros_like(parameter, requires_grad=False) for _ in range(2))
+    # The fused kernel reads the count on the device, the others on the host.
+    count = torch.zeros((), device=parameter.device if _has_fused(parameter) else "cpu")
+    return _Course(parameter, mean, square, count)
+
+
+def _has_fused(parameter: nn.Parameter) -> bool:
+    return parameter.device.type in ("cpu", "cuda")

@@ -1,0 +1,238 @@
+"""`sasanet explain` and `predict` give what the model gives, whatever the file and its chunks."""
+
+import gzip
+import io
+import json
+import weakref
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cli_run import done, run
+from sasanet import SASANetClassifier, SASANetRegressor
+from sasanet.cli.files import chunks
+from sasanet.cli.files.chunks import Stream
+from sasanet.cli.files.reading import open_table
+from sasanet.datasets import load_german_credit, load_penguins
+
+TINY = {"random_state": 0, "max_epochs": 2, "teacher": 0}
+READ = {"keep_default_na": False, "na_values": [""]}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Return a directory with three models and their tables."""
+    folder = tmp_path_factory.mktemp("models")
+    X, y = load_german_credit()
+    X, y = X[:230], y[:230]
+    SASANetClassifier(**TINY).fit(X, y).save(folder / "credit")
+    X.assign(bad=y, number=[f"{i:04d}" for i in range(len(X))]).to_csv(
+        folder / "credit.csv", index=False
+    )
+    X, y = load_penguins()
+    SASANetClassifier(**TINY).fit(X, y).save(folder / "penguins")
+    X.assign(species=y).to_csv(folder / "penguins.csv", index=False)
+    known = X["body_mass_g"].notna()
+    X, y = X[known].drop(columns="body_mass_g"), X.loc[known, "body_mass_g"]
+    SASANetRegressor(**TINY).fit(X, y).save(folder / "mass")
+    return folder
+
+
+@pytest.fixture
+def in_chunks(monkeypatch):
+    """Make every chunk a hundred rows."""
+    monkeypatch.setattr(chunks, "_NUMBERS_AT_ONCE", 1)
+
+
+def phi(frame, tail=""):
+    return frame[[name for name in frame if name.startswith("phi_") and name.endswith(tail)]]
+
+
+@pytest.mark.usefixtures("in_chunks")
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "jsonl"])
+def test_chunks_of_a_file_give_what_the_whole_table_gives(place, tmp_path, ending):
+    out = tmp_path / f"e.{ending}"
+    done("explain", place / "credit", place / "credit.csv", "--out", out, "--id", "number")
+    if ending == "parquet":
+        found = pd.read_parquet(out)
+    elif ending == "jsonl":
+        found = pd.read_json(out, lines=True, dtype={"number": str}, precise_float=True)
+    else:
+        found = pd.read_csv(out, dtype={"number": str})
+    X = pd.read_csv(place / "credit.csv", **READ).drop(columns=["bad", "number"])
+    truth = SASANetClassifier.load(place / "credit").explain(X)
+    assert list(phi(found)) == [f"phi_{name}" for name in X]
+    np.testing.assert_allclose(phi(found), truth.values, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(found["base_value"] + phi(found).sum(axis=1), found["prediction"])
+    assert found["row"].tolist() == list(range(1, 231))
+    assert found["number"].iloc[-1] == "0229"  # codes are copied as they are
+
+
+def test_several_classes_have_a_column_each_or_one_is_chosen(place, tmp_path):
+    done("explain", place / "penguins", place / "penguins.csv", "--out", tmp_path / "all.csv")
+    done("explain", place / "penguins", place / "penguins.csv", "--out", tmp_path / "one.csv",
+         "--class", "Gentoo")  # fmt: skip
+    every, one = (pd.read_csv(tmp_path / name) for name in ("all.csv", "one.csv"))
+    assert phi(every).shape == (344, 21)
+    np.testing.assert_array_equal(phi(every, " | Gentoo"), phi(one))
+    np.testing.assert_array_equal(every["prediction | Gentoo"], one["prediction"])
+
+
+def test_regression_is_explained_in_the_targets_units(place, tmp_path):
+    words = ("explain", place / "mass", place / "penguins.csv", "--out", tmp_path / "e.csv")
+    told = json.loads(done(*words, "--json").stdout)
+    assert told["units"] == "target"
+    assert told["rows"] == 344
+    assert 4000 < pd.read_csv(tmp_path / "e.csv")["base_value"][0] < 4400
+
+
+def test_top_gives_reasons_in_words(place, tmp_path):
+    words = ("explain", place / "credit", place / "credit.csv", "--out", tmp_path / "e.parquet")
+    done(*words, "--top", 3)
+    found = pd.read_parquet(tmp_path / "e.parquet")
+    X = pd.read_csv(place / "credit.csv", **READ).drop(columns=["bad", "number"])
+    truth = SASANetClassifier.load(place / "credit").explain(X).reasons(7, k=3)
+    assert found.loc[7, ["reason_1", "reason_2", "reason_3"]].tolist() == truth
+    assert "reason_4" not in found
+
+
+def test_refine_adds_standard_errors(place, tmp_path):
+    X = pd.read_csv(place / "credit.csv", **READ)[:3]
+    X.to_csv(tmp_path / "three.csv", index=False)
+    words = ("explain", place / "credit", tmp_path / "three.csv", "--out", tmp_path / "e.csv")
+    done(*words, "--refine", 4)
+    found = pd.read_csv(tmp_path / "e.csv")
+    errors = found[[name for name in found if name.startswith("error_")]]
+    assert errors.shape == (3, 20)
+    assert (errors > 0).any().any()
+
+
+@pytest.mark.usefixtures("in_chunks")
+def test_predictions_are_the_models(place, tmp_path):
+    done("predict", place / "penguins", place / "penguins.csv", "--out", tmp_path / "p.csv")
+    found, model = pd.read_csv(tmp_path / "p.csv"), SASANetClassifier.load(place / "penguins")
+    X = pd.read_csv(place / "penguins.csv").drop(columns="species")
+    assert found["prediction"].tolist() == model.predict(X).tolist()
+    np.testing.assert_allclose(found["probability_Gentoo"], model.predict_proba(X)[:, 2], rtol=1e-5)
+
+
+def test_levels_are_read_as_the_model_knows_them(tmp_path):
+    """Numbers, truths, huge codes and the word None, fitted in Python, read back from text."""
+    X = pd.DataFrame(
+        {
+            "code": [1, 2, 3, 2**60] * 10,
+            "member": [True, False] * 20,
+            "note": pd.Series(["None", "x"] * 20, dtype="str"),
+            "size": [1.0, 2.5, np.nan, 4.0] * 10,
+        }
+    )
+    model = SASANetClassifier(**TINY, categorical_features=["code"]).fit(X, [0, 1, 1, 0] * 10)
+    model.save(tmp_path / "m")
+    X.to_csv(tmp_path / "t.csv", index=False)
+    result = done("explain", tmp_path / "m", tmp_path / "t.csv", "--out", tmp_path / "e.csv")
+    assert "never seen" not in result.stderr
+    found = pd.read_csv(tmp_path / "e.csv")
+    np.testing.assert_allclose(phi(found), model.explain(X).values, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.usefixtures("in_chunks")
+def test_levels_never_seen_are_noted_once(place, tmp_path):
+    frame = pd.read_csv(place / "penguins.csv")
+    frame["island"] = "Atlantis"
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    result = done("predict", place / "penguins", tmp_path / "t.csv", "--out", tmp_path / "p.csv")
+    assert result.stderr.count("Atlantis") == 1
+
+
+def test_an_existing_file_is_replaced_only_by_force(place, tmp_path):
+    out = tmp_path / "p.csv"
+    out.write_text("precious")
+    words = ("predict", place / "penguins", place / "penguins.csv", "--out", out)
+    assert run(*words).exit_code == 1
+    assert out.read_text() == "precious"
+    done(*words, "--force")
+    assert out.read_text().startswith("row,")
+    assert [path.name for path in tmp_path.iterdir()] == ["p.csv"]
+
+
+# --- memory ----------------------------------------------------------------------------------
+
+
+def most_alive(frames):
+    """Return how many of the frames an iterator gives are alive at once, beside the one held."""
+    seen, most = [], 0
+    for frame, *_ in frames:
+        seen.append(weakref.ref(frame))
+        del frame
+        most = max(most, sum(ref() is not None for ref in seen))
+    return most
+
+
+@pytest.mark.usefixtures("in_chunks")
+def test_a_stream_keeps_one_chunk_and_no_more(place):
+    stream = Stream(SASANetClassifier.load(place / "credit"), place / "credit.csv", "utf-8", None)
+    assert most_alive(stream) <= 1
+    assert most_alive(list(stream)) == 3  # what keeping all of them would look like
+
+
+def test_a_file_is_read_no_further_than_the_chunk_that_is_asked_for(tmp_path):
+    rows = "".join(f"{i},{'x' * 90}\n" for i in range(20_000))
+    (tmp_path / "long.csv").write_text(f"a,b\n{rows}")
+    table = open_table(tmp_path / "long.csv")
+    chunks = table.chunks(["a"], 100)
+    next(chunks)
+    assert table.share_read() < 0.05
+    chunks.close()
+
+
+@pytest.mark.usefixtures("in_chunks")
+def test_explain_shows_the_model_one_chunk_at_a_time(place, tmp_path, monkeypatch):
+    sizes, explain = [], SASANetClassifier.explain
+
+    def watched(self, X, n_orders=0):
+        sizes.append(len(X))
+        return explain(self, X, refine)
+
+    monkeypatch.setattr(SASANetClassifier, "explain", watched)
+    done("explain", place / "credit", place / "credit.csv", "--out", tmp_path / "e.csv")
+    assert sizes == [100, 100, 30]
+
+
+# --- files as they come ----------------------------------------------------------------------
+
+
+def test_quoted_separators_line_breaks_and_nameless_columns_are_read(tmp_path):
+    text = ',a,b\n0,"x, y",1\n1,"two\nlines",2\n\n2,z,3\n'
+    (tmp_path / "t.csv").write_text(text)
+    table = open_table(tmp_path / "t.csv")
+    assert table.names == ("a", "b")
+    [chunk] = table.chunks(["b", "a"], 10)
+    assert chunk.frame["a"].tolist() == ["x, y", "two\nlines", "z"]
+    assert chunk.frame["b"].tolist() == ["1", "2", "3"]
+    assert chunk.places.tolist() == [2, 4, 6]
+
+
+def test_row_labels_of_parquet_are_columns_if_they_have_a_name(tmp_path):
+    frame = pd.DataFrame({"a": ["x", "y"]}, index=pd.Index([7, 9], name="number"))
+    frame.to_parquet(tmp_path / "named.parquet")
+    frame.rename_axis(None).to_parquet(tmp_path / "nameless.parquet")
+    table = open_table(tmp_path / "named.parquet")
+    [chunk] = table.chunks(["number", "a"], 10)
+    assert chunk.frame["number"].tolist() == [7, 9]
+    assert chunk.places.tolist() == [1, 2]
+    assert open_table(tmp_path / "nameless.parquet").names == ("a",)
+
+
+def test_another_encoding_can_be_named(tmp_path):
+    (tmp_path / "t.csv").write_bytes("naïve\né\n".encode("latin-1"))
+    table = open_table(tmp_path / "t.csv", "latin-1")
+    assert table.names == ("naïve",)
+
+
+def test_gzip_is_recognised_by_its_content(tmp_path):
+    packed = io.BytesIO()
+    with gzip.GzipFile(fileobj=packed, mode="wb") as file:
+        file.write(b"a\tb\n1\t2\n")
+    (tmp_path / "t.txt").write_bytes(packed.getvalue())
+    assert open_table(tmp_path / "t.txt").names == ("a", "b")

@@ -1,0 +1,137 @@
+"""Mean and variance go through the layers right, and so do the gradients on the way back."""
+
+import math
+from itertools import pairwise
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import nn
+
+from sasanet.network.attribution.moment_propagation import activation_moments, expected_value
+
+CASES, ROWS, FOLLOWED, WIDTH = 2, 3, 4, 10
+ACTIVATIONS = {"relu": nn.ReLU(), "leaky": nn.LeakyReLU(0.1)}
+
+
+def make_game(activation, hidden, n_outputs, cap):
+    """Return a value network in double precision and the moments of a random sum."""
+    torch.manual_seed(0)
+    sizes = [WIDTH, *hidden, n_outputs]
+    layers = []
+    for fan_in, fan_out in pairwise(sizes):
+        layers += [activation, nn.Linear(fan_in, fan_out).double()]
+    marginal = SimpleNamespace(
+        rho=nn.Sequential(*layers).requires_grad_(False), bias=torch.randn(WIDTH).double(), cap=cap
+    )
+    followed = torch.randn(ROWS, FOLLOWED, WIDTH).double()
+    doubts = torch.tensor([0.2, 0.1]).double()
+    mean = torch.randn(CASES, ROWS, WIDTH).double()
+    extra = torch.rand(CASES, ROWS, WIDTH).double()
+    variance = doubts[:, None, None] * followed.square().sum(1) + extra
+    return marginal, mean, variance, followed, doubts
+
+
+def with_tape(marginal, mean, variance, followed, doubts):
+    """Return E[v] by the same formulas, for torch's own gradients; doubts [C, B, M]."""
+    mean = mean + marginal.bias
+    explained = (doubts[..., None] * followed.square()).sum(-2)
+    for linear in [layer for layer in marginal.rho if isinstance(layer, nn.Linear)]:
+        found = activation_moments(marginal.rho[0], mean, variance)
+        left = (found.second - found.first**2 - found.slope**2 * explained).clamp_min(0)
+        mean = linear(found.first)
+        followed = (followed * found.slope[..., None, :]) @ linear.weight.T
+        explained = (doubts[..., None] * followed.square()).sum(-2)
+        variance = explained + left @ linear.weight.square().T
+    raw = mean - marginal.rho(marginal.bias)
+    if not math.isfinite(marginal.cap):
+        return raw
+    bent = raw / marginal.cap / (1 + math.pi / 2 * variance / marginal.cap**2).sqrt()
+    return marginal.cap * torch.tanh(bent)
+
+
+def largest_difference(game):
+    """Return how far the written gradients are from torch's own, relative to the largest."""
+    marginal, mean, variance, followed, doubts = game
+    values, found = expected_value(marginal, mean, variance, followed, doubts)
+    leaves = mean.clone(), variance.clone(), doubts[:, None, None].repeat(1, ROWS, FOLLOWED)
+    leaves = [leaf.requires_grad_(True) for leaf in leaves]
+    expected = with_tape(marginal, leaves[0], leaves[1], followed, leaves[2])
+    torch.testing.assert_close(values, expected.detach())
+    gaps = []
+    for k in range(values.shape[2]):
+        grads = torch.autograd.grad(
+            expected[..., k].sum(), leaves, retain_graph=True, materialize_grads=True
+        )
+        for ours, theirs in zip((found.mean, found.variance, found.doubt), grads, strict=True):
+            gaps.append((ours[..., k] - theirs).abs().max() / theirs.abs().max().clamp_min(1e-9))
+    return max(gaps).item()
+
+
+@pytest.mark.parametrize("hidden", [(), (7,), (7, 6)])
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("cap", [2.0, math.inf])
+@pytest.mark.parametrize("activation", list(ACTIVATIONS))
+def test_the_written_gradients_are_the_gradients(activation, cap, n_outputs, hidden):
+    game = make_game(ACTIVATIONS[activation], hidden, n_outputs, cap)
+    assert largest_difference(game) < 1e-9
+
+
+@pytest.mark.parametrize("forgotten", ["curve", "third", "second_by_mean", "second_by_variance"])
+def test_a_forgotten_path_is_noticed(monkeypatch, forgotten):
+    from sasanet.network.attribution import moment_propagation
+
+    def forgetful(activation, mean, variance):
+        found = activation_moments(activation, mean, variance)
+        object.__setattr__(found, forgotten, torch.zeros_like(found.first))
+        return found
+
+    monkeypatch.setattr(moment_propagation, "activation_moments", forgetful)
+    assert largest_difference(make_game(nn.ReLU(), (7,), 1, 2.0)) > 1e-3
+
+
+@pytest.mark.parametrize("activation", list(ACTIVATIONS))
+def test_moments_are_those_of_a_normal(activation):
+    function = ACTIVATIONS[activation]
+    mean, variance = torch.tensor([[[-1.0, 0.3, 2.0]]]).double(), torch.tensor([[0.5, 2.0, 1.0]])
+    z = torch.linspace(-12, 12, 240_001, dtype=torch.float64)
+    density = torch.exp(-z.square() / 2) / math.sqrt(2 * math.pi) * (z[1] - z[0])
+    x = (mean[0, 0, :, None] + variance[0].double().sqrt()[:, None] * z).requires_grad_(True)
+    value = function(x)
+    (slope,) = torch.autograd.grad(value.sum(), x)
+    found = activation_moments(function, mean, variance.double())
+    for ours, truth in (
+        (found.first, value),
+        (found.second, value.square()),
+        (found.slope, slope),
+        (found.second_by_mean, 2 * value * slope),
+        (found.second_by_variance, slope.square()),  # a'' is 0 but where a is
+    ):
+        torch.testing.assert_close(ours[0, 0], (truth * density).sum(1), atol=1e-4, rtol=0)
+
+
+def test_of_a_sum_that_cannot_vary_the_value_itself_is_expected():
+    marginal, mean, _, followed, _ = make_game(nn.ReLU(), (7,), 1, 2.0)
+    nothing = torch.zeros_like(mean), torch.zeros_like(followed), torch.zeros(CASES).double()
+    values, _ = expected_value(marginal, mean, *nothing)
+    raw = marginal.rho(mean + marginal.bias) - marginal.rho(marginal.bias)
+    torch.testing.assert_close(values, 2.0 * torch.tanh(raw / 2.0), atol=1e-4, rtol=0)
+
+
+def test_the_expectation_is_that_of_many_random_sums():
+    marginal, *_ = make_game(nn.ReLU(), (7,), 1, 6.0)
+    generator = torch.Generator().manual_seed(0)
+    many = torch.randn(1, 40, WIDTH, generator=generator).double() / 3  # forty small features
+    doubts = torch.tensor([0.25]).double()
+    variance = 0.25 * many.square().sum(1)[None]
+    values, _ = expected_value(marginal, 0.5 * many.sum(1)[None], variance, many, doubts)
+    there = (torch.rand(200_000, 40, generator=generator) < 0.5).double()
+    raw = marginal.rho(there @ many[0] + marginal.bias) - marginal.rho(marginal.bias)
+    drawn = 6.0 * torch.tanh(raw / 6.0)
+    assert abs(values.item() - drawn.mean().item()) < 0.03 * drawn.std().item()
+    mode = 6.0 * torch.tanh(
+        (marginal.rho(0.5 * many.sum(1) + marginal.bias) - marginal.rho(marginal.bias)) / 6.0
+    )
+    assert (
+        abs(mode.item() - drawn.mean().item()) > 0.1 * drawn.std().item()
+    )  # the twin: no variance

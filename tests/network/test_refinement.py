@@ -1,0 +1,148 @@
+"""Refined attributions are unbiased, add up, and know their own error."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from sasanet import Architecture, SASANetClassifier, SASANetRegressor
+from sasanet.audit.reference import enumerated
+from sasanet.datasets import load_penguins, make_gaussian_linear, make_gaussian_probit
+from sasanet.errors import InvalidInputError, RefinementWarning
+from sasanet.network import inference
+from sasanet.network.refinement import refined
+
+NETWORKS = {
+    "formula": "set",
+    "learned": Architecture(attribution="context"),
+    "sequence": "sequence",
+}
+
+
+@pytest.fixture(scope="module", params=list(NETWORKS))
+def fitted(request):
+    """Return a model of ten features, some cells missing, and 250 rows of it."""
+    table = make_gaussian_probit(1_000, n_features=10, correlation=0.5, missing=0.05)
+    network = NETWORKS[request.param]
+    model = SASANetClassifier(network, random_state=0, max_epochs=4, attribution_steps=60)
+    return model.fit(table.X, table.y), table.X[:250]
+
+
+def exact_values(model, X):
+    return enumerated(model.network_, model._encode(X)[1])[..., 0]
+
+
+def assert_errors_are_honest(values, error_std, truth):
+    """The deviations are as large as the stated standard errors say, and without a bias."""
+    known = error_std > 1e-6
+    z = (values - truth)[known] / error_std[known]
+    assert known.sum() > 500
+    assert 0.9 < np.sqrt((z**2).mean()) < 1.1
+    assert np.abs(z.mean()) < 0.1
+    assert 0.93 < (np.abs(z) < 1.96).mean() < 0.97
+
+
+def test_refined_values_are_unbiased_with_honest_errors(fitted):
+    model, X = fitted
+    found = model.explain(X, n_orders=64)
+    assert_errors_are_honest(found.values, found.error_std, exact_values(model, X))
+
+
+def test_the_check_notices_a_bias_and_overconfidence(fitted):
+    model, X = fitted
+    found, truth = model.explain(X, n_orders=64), exact_values(model, X)
+    with pytest.raises(AssertionError):
+        assert_errors_are_honest(found.values + found.error_std, found.error_std, truth)
+    with pytest.raises(AssertionError):
+        assert_errors_are_honest(found.values, found.error_std / 1.5, truth)
+
+
+def test_wrong_attributions_are_put_right(fitted):
+    """Refining trusts nothing: from nonsense it finds the same values, only with more noise."""
+    model, X = fitted
+    X = X[:120]
+    network, (_, cells) = model.network_, model._encode(X)
+    nonsense = torch.randn(*cells.shape, 1, generator=torch.Generator().manual_seed(0)).double()
+    nonsense *= ~cells.isnan()[..., None]
+    totals, truth = inference.outputs(network, cells), exact_values(model, X)
+    generator = torch.Generator().manual_seed(0)
+    values, errors = refined(network, cells, nonsense, totals, 64, generator)
+    assert_errors_are_honest(values[..., 0].numpy(), errors[..., 0].numpy(), truth)
+    assert errors.mean() > 3 * model.explain(X, n_orders=64).error_std.mean()
+
+
+def test_refined_values_still_add_up_and_absent_features_get_nothing(fitted):
+    model, X = fitted
+    found = model.explain(X, n_orders=8)
+    np.testing.assert_allclose(found.prediction, model.decision_function(X), atol=1e-9)
+    missing = X.isna().to_numpy()
+    assert missing.any()
+    assert (found.values[missing] == 0).all()
+    assert (found.error_std[missing] == 0).all()
+
+
+def test_more_orders_mean_a_smaller_error(fitted):
+    model, X = fitted
+    few, many = (model.explain(X[:50], refine=n).error_std.mean() for n in (16, 256))
+    assert few / 5 < many < few / 3  # a quarter, as the square root of the effort goes
+
+
+def test_a_wanted_standard_error_is_reached_and_true(fitted):
+    model, X = fitted
+    target = 0.008
+    found = model.explain(X, refine=target)
+    assert found.error_std.max() <= target
+    assert np.median(found.error_std.max(1)) > target / 2  # and not by doing too much
+    assert_errors_are_honest(found.values, found.error_std, exact_values(model, X))
+
+
+def test_what_cannot_be_reached_is_said(fitted, monkeypatch):
+    from sasanet.network import refinement
+
+    monkeypatch.setattr(refinement, "_MOST_ORDERS", 20)
+    model, X = fitted
+    with pytest.warns(RefinementWarning, match=r"of 5 rows did not reach .* within 20 orders"):
+        found = model.explain(X[:5], n_orders=1e-4)
+    assert found.error_std.max() > 1e-4
+
+
+def test_a_wanted_error_is_in_the_targets_units():
+    table = make_gaussian_linear(600, n_features=10, correlation=0.3)
+    large = SASANetRegressor(random_state=0, max_epochs=4).fit(table.X, 1000 * table.y)
+    found = large.explain(table.X[:20], refine=5.0)
+    assert 0.5 < found.error_std.max() <= 5.0
+    truth = enumerated(large.network_, large._encode(table.X[:20])[1])[..., 0]
+    truth = truth * large.target_.scale
+    assert np.abs(found.values - truth).max() < 6 * 5.0
+
+
+def test_exact_attributions_have_no_error():
+    X, y = load_penguins()
+    model = SASANetClassifier(random_state=0, max_epochs=2).fit(X, y)
+    for effort in (8, 0.01):
+        found = model.explain(X[:20], refine=effort)
+        assert (found.error_std == 0).all()
+        np.testing.assert_array_equal(found.values, model.explain(X[:20]).values)
+
+
+def test_refining_is_repeatable(fitted):
+    model, X = fitted
+    assert (
+        model.explain(X[:9], n_orders=8).values == model.explain(X[:9], n_orders=8).values
+    ).all()
+
+
+def test_rows_with_one_or_no_feature_are_exact(fitted):
+    model, X = fitted
+    bare = pd.DataFrame(np.nan, index=range(3), columns=X.columns)
+    bare.iloc[0, 0] = bare.iloc[1, 3] = 1.0
+    found = model.explain(bare, n_orders=8)
+    np.testing.assert_allclose(found.error_std, 0, atol=1e-6)
+    np.testing.assert_allclose(found.values, exact_values(model, bare), atol=1e-6)
+
+
+@pytest.mark.parametrize("refine", [True, 1, -4, -0.5, float("nan"), float("inf"), "much"])
+def test_a_bad_effort_is_refused(fitted, refine):
+    model, X = fitted
+    with pytest.raises(InvalidInputError, match="refine must be"):
+        model.explain(X[:2], refine=refine)

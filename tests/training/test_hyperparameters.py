@@ -1,0 +1,351 @@
+"""The recipe: what "auto" means at each size, what is refused, and which phases follow."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from sasanet.errors import InvalidInputError
+from sasanet.network.architecture import ARCHITECTURES, Architecture
+from sasanet.training.hyperparameters import make_phases, resolve
+
+PARAMETERS = {
+    "network": "set",
+    "preset": "default",
+    "learning_rate": 2e-3,
+    "weight_decay": 1e-2,
+    "dropout": 0.1,
+    "batch_size": "auto",
+    "max_epochs": "auto",
+    "patience": "auto",
+    "attribution_steps": "auto",
+    "validation_fraction": 0.1,
+    "teacher": 0.0,
+    "time_limit": math.inf,
+    "verbose": False,
+}
+
+
+def recipe(n_rows=300, clarity=0.0, **changes):
+    return resolve(PARAMETERS | changes, n_rows, clarity)
+
+
+# --- auto --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "batch_size", "epochs", "attribution_steps"),
+    [
+        (1, 64, 40, 469),
+        (300, 64, 40, 469),
+        (5_000, 64, 40, 782),
+        (5_120, 128, 40, 800),
+        (10_000, 128, 60, 1563),
+        (50_000, 512, 12, 1954),
+        (300_000, 512, 8, 1954),
+    ],
+)
+def test_auto_follows_the_number_of_rows(n_rows, batch_size, epochs, attribution_steps):
+    found = recipe(n_rows)
+    assert found.batch_size == batch_size
+    assert found.epochs == epochs
+    assert found.attribution_steps == attribution_steps
+
+
+def check_auto(batch_of, n_rows, share=40, least=64):
+    """The batch is the largest power of two within a share of the rows, inside its bounds."""
+    batch = batch_of(n_rows)
+    assert least <= batch <= 512
+    assert batch & (batch - 1) == 0
+    assert batch <= n_rows / share or batch == least
+    assert 2 * batch > n_rows / share or batch == 512
+
+
+SIZES = [1, 2_559, 2_560, 5_119, 5_120, 10_240, 20_479, 20_480, 10**7]
+
+
+@pytest.mark.parametrize("n_rows", SIZES)
+def test_the_batch_is_a_power_of_two_within_its_bounds(n_rows):
+    check_auto(lambda n: recipe(n).batch_size, n_rows)
+    check_auto(lambda n: recipe(n, preset="best", teacher_weight=0.5).batch_size, n_rows)
+    share, least = (25, 128) if n_rows < 20_000 else (40, 64)
+    check_auto(lambda n: recipe(n, teacher_weight=0.5).batch_size, n_rows, share, least)
+
+
+@pytest.mark.parametrize("n_rows", SIZES)
+def test_the_sequence_module_takes_small_batches(n_rows):
+    assert recipe(n_rows, network="sequence").batch_size == min(128, recipe(n_rows).batch_size)
+    assert recipe(n_rows, network="sequence", batch_size=300).batch_size == 300
+
+
+def test_another_rule_for_the_batch_is_noticed():
+    with pytest.raises(AssertionError):
+        check_auto(lambda n: n // 40, 12_000)
+    with pytest.raises(AssertionError):
+        check_auto(lambda n: recipe(n).batch_size // 2, 10_240)
+
+
+def test_given_numbers_replace_auto():
+    found = recipe(
+        50_000, batch_size=32, max_epochs=3, attribution_steps=0, time_limit=9, verbose=1
+    )
+    assert (found.batch_size, found.epochs, found.attribution_steps) == (32, 3, 0)
+    assert found.time_limit == 9.0
+    assert found.verbose is True
+
+
+AUTO = {"dropout": "auto", "validation_fraction": "auto", "teacher": "auto"}
+
+
+@pytest.mark.parametrize(("n_rows", "dropout", "held_out"), [(9_999, 0.3, 0.2), (10_000, 0.1, 0.1)])
+def test_small_tables_are_held_back_more(n_rows, dropout, held_out):
+    found = recipe(n_rows, **AUTO | {"teacher": 0})
+    assert (found.dropout, found.validation_fraction) == (dropout, held_out)
+
+
+@pytest.mark.parametrize(("n_rows", "held_out"), [(9_999, 0.2), (10_000, 0.1)])
+def test_with_a_teacher_nothing_is_held_out_unless_it_is_asked_for(n_rows, held_out):
+    assert recipe(n_rows, **AUTO).validation_fraction == 0
+    assert recipe(n_rows, **AUTO | {"validation_fraction": 0.3}).validation_fraction == 0.3
+    # Whoever wants to stop early needs rows to stop by.
+    assert recipe(n_rows, **AUTO | {"patience": 5}).validation_fraction == held_out
+
+
+@pytest.mark.parametrize(
+    ("clarity", "epochs"), [(0.0, 4), (0.02, 4), (0.1, 9), (0.2, 18), (0.6, 54), (0.9, 81)]
+)
+def test_labels_that_say_little_are_not_learned_by_heart(clarity, epochs):
+    assert recipe(12_000, clarity, **AUTO).epochs == epochs
+    untaught = recipe(12_000, clarity, **AUTO | {"teacher": 0})  # held-out rows choose the epoch
+    assert untaught.epochs == min(round(50 * (1 + clarity)), 100)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "clarity", "batch_size", "epochs", "dropout"),
+    [
+        (1_000, 0.0, 128, 9, 0.3),  # 75 steps of 8 an epoch
+        (1_000, 0.5, 128, 19, 0.15),
+        (1_000, 0.99, 128, 100, 0.003),
+        (2_500, 0.5, 128, 12, 0.15),  # 250 steps of 20 an epoch
+        (5_822, 0.1, 128, 4, 0.27),
+        (50_000, 0.2, 512, 14, 0.08),
+        (50_000, 0.5, 512, 16, 0.05),  # clear labels need no more than 800,000 rows
+        (19_999, 0.8, 512, 54, 0.02),
+        (20_000, 0.8, 256, 54, 0.02),
+    ],
+)
+def test_clear_labels_allow_more_steps(n_rows, clarity, batch_size, epochs, dropout):
+    found = recipe(n_rows, clarity, **AUTO)
+    assert (found.batch_size, found.epochs) == (batch_size, epochs)
+    assert found.dropout == pytest.approx(dropout)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "settings", "rate"),
+    [
+        (300, {}, 4e-3),
+        (19_999, {}, 4e-3),
+        (20_000, {}, 2e-3),
+        (300, {"preset": "best"}, 2e-3),
+        (300, {"teacher": 0}, 2e-3),
+        (300, {"network": "sequence"}, 2e-3),
+        (300, {"learning_rate": 0.5}, 0.5),
+    ],
+)
+def test_few_rows_are_learned_in_large_steps(n_rows, settings, rate):
+    found = recipe(n_rows, **AUTO | {"learning_rate": "auto"} | settings)
+    assert found.learning_rate == rate
+    assert found.attribution_rate == settings.get("learning_rate", 2e-3)
+
+
+def test_the_best_preset_takes_more_steps_on_small_tables():
+    taught = {**AUTO, "clarity": 0.5}
+    assert recipe(1_000, preset="best", **taught).steps(1_000) == 38 * 16
+    assert recipe(1_000, **taught).steps(1_000) == 19 * 8
+
+
+def test_the_teacher_is_for_set_networks_unless_asked_for():
+    assert recipe(teacher_weight="auto").teacher == 0.5
+    assert recipe(teacher_weight="auto", network="sequence").teacher == 0
+    assert recipe(teacher_weight=0.25, network="sequence").teacher == 0.25
+
+
+def test_numbers_of_numpy_are_numbers():
+    found = recipe(batch_size=np.int64(32), patience=np.int8(3), learning_rate=np.float32(0.5))
+    assert (found.batch_size, found.patience, found.learning_rate) == (32, 3, 0.5)
+    assert type(found.batch_size) is int
+    assert type(found.learning_rate) is float
+
+
+def test_the_network_may_be_a_name_or_an_architecture():
+    mine = Architecture(width=9)
+    assert recipe(network="paper-income").architecture is ARCHITECTURES["paper-income"]
+    assert recipe(network=mine).architecture is mine
+
+
+def test_the_best_preset_sees_the_rows_of_a_large_table_more_often():
+    taught = {"teacher": "auto", "clarity": 0.4}
+    assert recipe(300_000, **taught).epochs == 8
+    assert recipe(300_000, preset="best", **taught).epochs == 12
+    assert recipe(40_000, **taught).epochs == 20
+    assert recipe(40_000, preset="best", **taught).epochs == 21
+    assert recipe(300_000, preset="best", max_epochs=3, **taught).epochs == 3
+
+
+def test_the_best_preset_has_members_unless_the_shape_is_given():
+    assert recipe().architecture.members == 1
+    assert recipe(preset="best").architecture.members == 2
+    assert recipe(100_000, preset="best").architecture.members == 4
+    assert recipe(preset="best", network="sequence").architecture is ARCHITECTURES["sequence"]
+    mine = Architecture(width=8)
+    assert recipe(preset="best", network=mine).architecture is mine
+
+
+# --- what is refused ---------------------------------------------------------------------------
+
+BAD = [
+    ("network", "trees"),
+    ("preset", "worst"),
+    ("preset", None),
+    ("learning_rate", 0),
+    ("learning_rate", -1.0),
+    ("learning_rate", math.nan),
+    ("weight_decay", -0.1),
+    ("weight_decay", math.nan),
+    ("dropout", -0.1),
+    ("dropout", 1),
+    ("dropout", math.nan),
+    ("teacher", -0.1),
+    ("teacher", 1),
+    ("teacher", "trees"),
+    ("batch_size", 0),
+    ("batch_size", 2.5),
+    ("batch_size", "big"),
+    ("batch_size", True),
+    ("max_epochs", 0),
+    ("max_epochs", "many"),
+    ("patience", 0),
+    ("patience", "long"),
+    ("attribution_steps", -1),
+    ("validation_fraction", -0.1),
+    ("validation_fraction", 1.0),
+    ("time_limit", 0),
+    ("time_limit", -3),
+    ("time_limit", math.nan),
+]
+BUGS = [
+    ("learning_rate", "fast"),
+    ("learning_rate", None),
+    ("learning_rate", math.inf),
+    ("weight_decay", math.inf),
+    ("dropout", "some"),
+    ("time_limit", "1h"),
+    ("batch_size", None),
+    ("batch_size", math.nan),
+    ("batch_size", math.inf),
+    ("max_epochs", [3]),
+]
+
+
+def check_sentence(name, value):
+    """One sentence: the parameter, what must hold, and the value that came."""
+    with pytest.raises(InvalidInputError) as info:
+        recipe(**{name: value})
+    text = str(info.value)
+    assert text.startswith(f"{name} must be ")
+    assert text.endswith(f", got {value!r}")
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize(("name", "value"), BAD)
+def test_a_bad_parameter_gets_one_sentence(name, value):
+    check_sentence(name, value)
+
+
+@pytest.mark.parametrize(("name", "value"), BUGS)
+def test_a_parameter_of_another_kind_gets_one_sentence(name, value):
+    check_sentence(name, value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("learning_rate", 0, "learning_rate must be 'auto' or a number above 0, got 0"),
+        ("dropout", 1, "dropout must be 'auto' or a number at least 0 and below 1, got 1"),
+        ("patience", 0, "patience must be 'auto' or a whole number of at least 1, got 0"),
+        (
+            "attribution_steps",
+            -1,
+            "attribution_steps must be 'auto' or a whole number of at least 0, got -1",
+        ),
+    ],
+)
+def test_the_sentence_says_what_must_hold(name, value, sentence):
+    with pytest.raises(InvalidInputError) as info:
+        recipe(**{name: value})
+    assert str(info.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("weight_decay", 0),
+        ("dropout", 0),
+        ("validation_fraction", 0),
+        ("attribution_steps", 0),
+        ("batch_size", 1),
+        ("time_limit", math.inf),
+    ],
+)
+def test_the_edge_of_what_is_allowed_is_allowed(name, value):
+    assert getattr(recipe(**{name: value}), name) == value
+
+
+# --- phases ------------------------------------------------------------------------------------
+
+
+def described(phases):
+    return [(phase.name, phase.parts) for phase in phases]
+
+
+VALUE = ("value", ("marginal",))
+POLISH = ("attribution", ("attribution",))
+JOINT = ("joint", ("marginal", "attribution"))
+
+
+@pytest.mark.parametrize(
+    ("network", "steps", "expected"),
+    [
+        (Architecture(), 10, [VALUE]),  # a formula: nothing to distil
+        (Architecture(attribution="context"), 10, [VALUE, POLISH]),
+        (Architecture(attribution="context"), 0, [VALUE]),
+        (Architecture(attribution="attention"), 10, [VALUE, POLISH]),
+        (Architecture(attribution="none"), 10, [VALUE]),
+        (ARCHITECTURES["sequence"], 10, [JOINT, POLISH]),
+        (ARCHITECTURES["sequence"], 0, [JOINT]),
+        (Architecture(marginal="sequence", attribution="none"), 10, [("joint", ("marginal",))]),
+    ],
+)
+def test_prediction_comes_first_and_then_its_attributions(network, steps, expected):
+    phases = make_phases(recipe(network=network, attribution_steps=steps), 300)
+    assert described(phases) == expected
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "batch_size", "steps"), [(300, 64, 7 * 5), (320, 64, 7 * 5), (10, 64, 7)]
+)
+def test_an_epoch_is_once_through_the_rows(n_rows, batch_size, steps):
+    learned = Architecture(attribution="context")
+    settings = {"batch_size": batch_size, "max_epochs": 7, "learning_rate": 0.25}
+    found = recipe(n_rows, network=learned, **settings)
+    value, polish = make_phases(found, n_rows)
+    assert (value.steps, value.batch_size, value.learning_rate) == (steps, batch_size, 0.25)
+    assert (polish.steps, polish.batch_size) == (469, 128)
+    assert polish.learning_rate == 0.25
+
+
+def test_training_goes_on_until_the_learning_rate_is_zero_unless_told_otherwise():
+    assert recipe(max_epochs=23).patience == 23
+    assert recipe(max_epochs=23, patience=5).patience == 5
