@@ -1,26 +1,28 @@
 """SASANet: the prediction is a base value plus one Shapley value per feature, in one pass.
 
-The rooms, in the order a table walks through them:
+The map of rooms, from the ground up; each imports only from those above it in this list, and a
+test keeps it so:
 
-- ``table``, ``encoder``: anything tabular → one number per cell
-- ``coalitions``: orders, coalitions, and what they weigh
-- ``architecture``: names and sizes of networks, the paper's presets
-- ``contract``: what every network is told of a table and must offer
-- ``bags``, ``ladders``, ``tokens``, ``marginal``: cells → what each adds along an order
-- ``expectation``, ``closed_form``: Shapley values of the set network by formula
-- ``attribution``, ``network``: learned Shapley values; the whole model
-- ``portable``: the set network as plain arrays
-- ``losses``, ``optimizer``, ``recipe``, ``training``: the one training loop
-- ``inference``, ``refinement``: outputs in bounded memory; unbiased attributions with errors
-- ``targets``, ``fitting``, ``tasks``: scikit-learn's contract, for any network
-- ``teacher``, ``estimator``, ``models``: softer labels, and what SASANet adds
-- ``baselines``: other self-attributing networks, same encoder, loop and estimator base
+- ``arrays``: names of array types
+- ``errors``: user errors and warnings, one sentence each
+- ``validation``: checks of single arguments
+- ``checksums``: SHA-256 of records and weights
+- ``malloc``: fewer page faults while the same large arrays come and go
+- ``intervals``: means and statistics with their intervals
+- ``table``: anything tabular → one number per cell; labels → numbers
 - ``explanation``: the result people hold
-- ``posthoc``: any model or game explained: Shapley values and interactions, TreeSHAP, LIME
-- ``fastshap``: the same learned, to answer in one pass
-- ``audit``: is it true? · ``sealing``, ``persistence``: safetensors and JSON
-- ``plots``, ``report``: pictures, and one page about a model and a table
-- ``datasets`` · ``demo`` · ``cli``: the command line
+- ``shapley``: Shapley values and interactions of any game, exact or sampled
+- ``network``: cells → value of any coalition, and its Shapley values by formula or learned
+- ``training``: the one training loop, its losses and settings
+- ``estimator``: scikit-learn's contract: ``SASANetClassifier`` and ``SASANetRegressor``
+- ``baselines``: other self-attributing networks, same encoder, loop and estimator base
+- ``audit``: how true the attributions are, measured
+- ``persistence``: models in files: safetensors and JSON
+- ``posthoc``: explainers of any other model
+- ``datasets``: two real tables, and synthetic ones whose truth is known
+- ``plots``: pictures of explanations, models and audits
+- ``report``: one HTML page about a model and a table
+- ``cli``: the command line
 
 Names and rooms are imported when they are first asked for (PEP 562): ``import sasanet`` by itself
 loads neither torch nor pandas, so the command line answers ``--help`` at once.
@@ -31,7 +33,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
-_HOMES = {  # public name: the room it lives in
+_HOMES = {  # public name: the module it lives in
     "ARCHITECTURES": "network.architecture",
     "Architecture": "network.architecture",
     "Explanation": "explanation",
@@ -39,12 +41,21 @@ _HOMES = {  # public name: the room it lives in
     "SASANetRegressor": "estimator.sasanet",
     "load": "persistence",
 }
-__all__ = list(_HOMES)
+_ROOMS = ("audit", "baselines", "datasets", "errors", "plots", "posthoc", "report", "shapley")
+__all__ = [*_HOMES, *_ROOMS]
 
 if TYPE_CHECKING:  # the same names for type checkers and editors; a test compares
+    from sasanet import audit as audit
+    from sasanet import baselines as baselines
+    from sasanet import datasets as datasets
+    from sasanet import errors as errors
+    from sasanet import plots as plots
+    from sasanet import posthoc as posthoc
+    from sasanet import report as report
+    from sasanet import shapley as shapley
     from sasanet.estimator.sasanet import SASANetClassifier as SASANetClassifier
     from sasanet.estimator.sasanet import SASANetRegressor as SASANetRegressor
-    from sasanet.explanation.explanation import Explanation as Explanation
+    from sasanet.explanation import Explanation as Explanation
     from sasanet.network.architecture import ARCHITECTURES as ARCHITECTURES
     from sasanet.network.architecture import Architecture as Architecture
     from sasanet.persistence import load as load

@@ -18,7 +18,8 @@ from sasanet.malloc import steady_heap
 from sasanet.network import inference
 from sasanet.network.coalitions import by_feature, random_orders
 from sasanet.network.sasanet import SASANet, Walk
-from sasanet.posthoc import ValueFunction, exact_shapley
+from sasanet.shapley.exact import exact_shapley
+from sasanet.shapley.game import ValueFunction
 
 Walker = Callable[[SASANet, Tensor, Tensor], Walk]
 
