@@ -1,4 +1,4 @@
-"""Result files in, docs/accuracy.md out: every figure on the page comes from a file."""
+"""Result files in, docs/measured/accuracy.md out: every figure on the page comes from a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.page import paired_difference, spread, table, with_interval
 
-PAGE = Path(__file__).parent.parent / "docs" / "accuracy.md"
+PAGE = Path(__file__).parent.parent / "docs" / "measured" / "accuracy.md"
 TITLES = {"auc": "AUC", "r2": "R²"}
 OURS = ("sasanet", "sasanet best")
 SHORT = {"sasanet": "default", "sasanet best": "best"}

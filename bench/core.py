@@ -1,7 +1,7 @@
 """The promises of the model, measured on real data by ``make bench-core``.
 
-Results are in bench/results/core/*.json and docs/benchmarks.md; ``python -m bench.core JOB`` runs
-one job.
+Results are in bench/results/core/*.json and docs/measured/benchmarks.md; ``python -m bench.core
+JOB`` runs one job.
 """
 
 from __future__ import annotations

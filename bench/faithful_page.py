@@ -1,4 +1,4 @@
-"""Result files in, docs/faithful.md out: every figure on the page comes from a file."""
+"""Result files in, docs/measured/faithful.md out: every figure on the page comes from a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.page import spread, table
 
-PAGE = Path(__file__).parent.parent / "docs" / "faithful.md"
+PAGE = Path(__file__).parent.parent / "docs" / "measured" / "faithful.md"
 Found = dict[str, Any]
 ESTIMATORS = ("orders", "antithetic orders", "KernelSHAP, paired", "LeverageSHAP", "refine")
 # The paper's table "RMSE to the real Shapley value": as it is, and under its distribution shift.
@@ -32,8 +32,8 @@ _HEAD = """# How true the attributions are
 
 Written by `make bench-faithful` from `bench/results/faithful/*.json`; two CPU cores, no GPU.
 Models are the defaults of `SASANetClassifier` and `SASANetRegressor`; errors are in log-odds
-unless stated. Attributions here come from the formula ([how it works](how_it_works.md)), not from a
-trained module.
+unless stated. Attributions here come from the formula ([how it works](../how_it_works.md)), not
+from a trained module.
 
 The paper's configuration was measured in an older version of its training loop.
 """

@@ -1,4 +1,4 @@
-"""Result files in, docs/benchmarks.md out: every figure on the page comes from a file."""
+"""Result files in, docs/measured/benchmarks.md out: every figure on the page comes from a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 Run = dict[str, Any]  # one system on one table: bench/measure.py
-PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+PAGE = Path(__file__).parent.parent / "docs" / "measured" / "benchmarks.md"
 
 
 def write_page(results: Path) -> None:

@@ -3,7 +3,8 @@
 ``python -m bench.stream`` fits census income for a minute, writes a million of its rows (drawn with
 replacement) to a CSV file outside the repository, and runs ``sasanet explain`` on it once per
 output format; then ``sasanet report``, whose page it opens in Chromium. Results are in
-bench/results/stream/*.json, shown in docs/benchmarks.md. Measure alone: both cores are used.
+bench/results/stream/*.json, shown in docs/measured/benchmarks.md. Measure alone: both cores are
+used.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The paper's experiments on real data: `make paper` runs them, docs/paper.md shows them."""
+"""The paper's experiments on real data: run by `make paper`, shown in docs/measured/paper.md."""

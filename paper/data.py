@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+
 from bench import data
 from bench.data import Split
-from numpy.typing import NDArray
 
 FILES = {
     "income": "census",

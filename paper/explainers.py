@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from bench.data import Split
 from numpy.typing import NDArray
 
+from bench.data import Split
 from paper import data
 from paper.settings import FOLDER, is_quick, read_settings
 from sasanet import SASANetClassifier, load

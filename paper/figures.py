@@ -7,11 +7,11 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from bench.page import paired_interval
-from bench.runner import Job
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
+from bench.page import paired_interval
+from bench.runner import Job
 from paper.explainers import make_case
 from paper.settings import picture_folder, read_settings
 from sasanet import SASANetClassifier

@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from bench.runner import Job
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from bench.runner import Job
 from paper.explainers import POSTHOC, Case, make_case
 from paper.settings import read_settings
 from sasanet.arrays import Floats

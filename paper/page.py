@@ -1,4 +1,4 @@
-"""Result files in, docs/paper.md out: our figure, the paper's, and the difference."""
+"""Result files in, docs/measured/paper.md out: our figure, the paper's, and the difference."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ def write_page(results: Path) -> None:
     found |= measured.borrowed()
     sections = (prediction, aims, claims, rankings, timing, subsets, pictures)
     parts = [_HEAD, *(section(found) for section in sections)]
-    page = results / "paper.md" if is_quick() else FOLDER.parent / "docs" / "paper.md"
+    page = results / "paper.md" if is_quick() else FOLDER.parent / "docs" / "measured" / "paper.md"
     page.parent.mkdir(exist_ok=True)
     page.write_text("\n".join(part for part in parts if part), encoding="utf-8")

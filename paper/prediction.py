@@ -16,7 +16,6 @@ from typing import Any
 from bench.measure import measure
 from bench.rivals import Settings, System
 from bench.runner import RESULTS, Job
-
 from paper import data
 from paper.settings import FOLDER, is_quick, read_settings, results_folder, short_name
 from paper.systems import ABLATIONS, WHOLE, limits_of, make_systems

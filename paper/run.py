@@ -1,4 +1,4 @@
-"""``make paper``: run what is missing of every experiment, then write docs/paper.md.
+"""``make paper``: run what is missing of every experiment, then write docs/measured/paper.md.
 
 ``SASANET_PAPER=quick`` runs the same on small samples, in minutes, and leaves the docs alone.
 """
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from bench import runner
-
 from paper import figures, masking, prediction, timing, values
 from paper.page import write_page
 from paper.settings import digest, is_quick, results_folder

@@ -24,7 +24,7 @@ def results_folder() -> Path:
 
 def picture_folder() -> Path:
     """Return where pictures go: the docs, or beside the quick results."""
-    return FOLDER / "quick" if is_quick() else FOLDER.parent / "docs" / "figures"
+    return FOLDER / "quick" if is_quick() else FOLDER.parent / "docs" / "measured" / "figures"
 
 
 def read_settings(experiment: str) -> dict[str, Any]:

@@ -11,14 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench import rivals
-from bench.rivals import Settings, System, Task, grid, one_hot
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from bench import rivals
+from bench.rivals import Settings, System, Task, grid, one_hot
 from sasanet import ARCHITECTURES, Architecture, SASANetClassifier, SASANetRegressor, baselines
 
 WHOLE, LONG = "SASANet (paper)", "SASANet (paper long)"

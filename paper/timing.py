@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+
 from bench.data import shifted
 from bench.rivals import SYSTEMS, Task
 from bench.runner import Job
-
 from paper.explainers import POSTHOC, Case, make_case
 from paper.settings import read_settings
 from sasanet import SASANetClassifier

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from bench.runner import Job
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
+from bench.runner import Job
 from paper import data
 from paper.explainers import fitted
 from paper.settings import read_settings

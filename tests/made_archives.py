@@ -8,6 +8,7 @@ import zipfile
 
 import numpy as np
 import pandas as pd
+
 from bench import raw
 
 OPENML = "https://www.openml.org"

@@ -1,1 +1,1 @@
-"""Sections of docs/paper.md: results of one experiment in, its tables and words out."""
+"""Sections of docs/measured/paper.md: results of one experiment in, its tables and words out."""

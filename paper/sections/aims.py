@@ -5,7 +5,6 @@ from __future__ import annotations
 from statistics import mean
 
 from bench.page import paired_difference, spread, table, with_interval
-
 from paper.sections.results import SETS, TITLES, Found, Run, by_system
 from paper.settings import read_printed
 from paper.systems import WHOLE

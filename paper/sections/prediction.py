@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from statistics import mean, mode
 
 from bench.page import paired_difference, spread, table
-
 from paper import prediction as measured
 from paper.sections import words
 from paper.sections.results import SETS, TITLES, Found, Run, by_data, by_system, of, verdict

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from bench.page import table
 
+from bench.page import table
 from paper.sections import words
 from paper.sections.results import SETS, Found, Run, by_data, counted, judged
 from paper.settings import read_printed, read_settings

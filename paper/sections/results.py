@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from bench.page import paired_interval, with_interval
 
 Run = dict[str, Any]

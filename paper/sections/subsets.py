@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from bench.page import spread, table
 
+from bench.page import spread, table
 from paper.sections import words
 from paper.sections.results import SETS, Found, Run, by_data, counted, judged
 from paper.settings import picture_folder, read_settings

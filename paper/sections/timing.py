@@ -6,7 +6,6 @@ from statistics import mean
 from typing import Any
 
 from bench.page import spread, table
-
 from paper.sections import words
 from paper.sections.results import SETS, Found, Run, by_data, counted, judged, of
 from paper.settings import read_printed, read_settings

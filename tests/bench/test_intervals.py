@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from bench.measure import RESAMPLES, resampled
-from bench.page import paired_difference, paired_interval
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import roc_auc_score, root_mean_squared_error
+
+from bench.measure import RESAMPLES, resampled
+from bench.page import paired_difference, paired_interval
 
 
 def run(values, draws=None):

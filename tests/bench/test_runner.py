@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from bench.runner import asked_for, written
 
 JOBS = dict.fromkeys(["masking-fraud-0", "masking-fraud-1", "masking-higgs-0", "timing-fraud-0"])

@@ -4,11 +4,10 @@ import json
 
 import pandas as pd
 import pytest
-from bench.data import Split
-from paper.run import all_jobs, is_done
 
 from bench import data as bench_data
 from bench import runner
+from bench.data import Split
 from paper import (
     data,
     explainers,
@@ -21,6 +20,7 @@ from paper import (
     timing,
     values,
 )
+from paper.run import all_jobs, is_done
 from sasanet.datasets import load_german_credit
 
 SYSTEMS = settings.read_settings("prediction")["systems"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+
+from paper import prediction as measured
 from paper.sections import subsets as subsets_section
 from paper.sections.aims import aims
 from paper.sections.prediction import claims, prediction, seconds
@@ -10,8 +12,6 @@ from paper.sections.rankings import rankings
 from paper.sections.results import verdict
 from paper.sections.subsets import subsets
 from paper.sections.timing import timing
-
-from paper import prediction as measured
 
 
 def row_of(text, first):

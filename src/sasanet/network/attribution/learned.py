@@ -41,8 +41,8 @@ class ContextAttribution(nn.Module):
     """
 
     # NOTE[DIFF]: the paper uses attention here. In equal time this module comes several times
-    # closer to the true Shapley values (docs/benchmarks.md has the figures); attention stays
-    # available as attribution="attention".
+    # closer to the true Shapley values (docs/measured/benchmarks.md has the figures); attention
+    # stays available as attribution="attention".
 
     def __init__(
         self,
