@@ -6,6 +6,7 @@ test keeps it so:
 - ``arrays``: names of array types
 - ``errors``: user errors and warnings, one sentence each
 - ``validation``: checks of single arguments
+- ``whole_files``: files written whole or not at all
 - ``checksums``: SHA-256 of records and weights
 - ``malloc``: fewer page faults while the same large arrays come and go
 - ``intervals``: means and statistics with their intervals

@@ -1,8 +1,13 @@
-"""Records and weights in, their SHA-256 out: what was changed after it was saved is noticed."""
+"""SHA-256 of records and weights: what was changed after it was saved is noticed.
+
+A checksum notices accidents. It is no protection from somebody who edits a file on purpose and
+computes it anew: for that a description can be signed with a key.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 from typing import Any
 
@@ -19,6 +24,24 @@ def seal(record: dict[str, Any]) -> str:
     """Return the checksum of a record that JSON can hold."""
     text = json.dumps(record, sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def signature(record: dict[str, Any], key: bytes) -> str:
+    """Return the HMAC-SHA256 of a record: only who has the key can make it."""
+    text = json.dumps(record, sort_keys=True, allow_nan=False)
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+
+
+def read_json(text: str) -> Any:
+    """Parse JSON as its standard has it: no NaN, no infinity, no bottomless nesting."""
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"JSON has no {constant}")
 
 
 def pack_weights(network: nn.Module) -> tuple[bytes, str]:

@@ -12,7 +12,7 @@ from sasanet.baselines.network import AdditiveNetwork
 from sasanet.errors import InvalidInputError
 from sasanet.estimator.classifier_regressor import TabularClassifier, TabularRegressor
 from sasanet.network.embedding.cells import MLPTokens
-from sasanet.network.layers import feed_forward
+from sasanet.network.layers import GeneratorAttention, feed_forward
 from sasanet.table.columns import Columns
 from sasanet.validation import read_count, read_real
 
@@ -36,12 +36,12 @@ class SSCN(AdditiveNetwork):
         # Each column has vectors of its own, so the shared value network knows which one it values.
         self.tokens = MLPTokens(columns.places, columns.is_number, width, (width,), nn.ReLU())
         self.value = feed_forward([width, width, n_outputs], nn.ReLU(), dropout)
-        self.attention = nn.MultiheadAttention(width, heads, dropout, batch_first=True)
+        self.attention = GeneratorAttention(width, heads, dropout, batch_first=True)
         self.dominance = nn.Linear(width, 1, bias=False)
 
     def dominances(self, tokens: Tensor) -> Tensor:
         """Return how much each feature counts in this row: [B, N, D] → [B, N]."""
-        context, _ = self.attention(tokens, tokens, tokens, need_weights=False)
+        context, _ = self.attention(tokens, tokens, tokens)
         return torch.softmax(self.dominance(torch.tanh(context))[..., 0], 1)
 
     def single_values(self, tokens: Tensor) -> Tensor:

@@ -230,19 +230,23 @@ class SASANetModel(TabularModel):
         self.audit_ = audit(self, X, y, n_rows=n_rows, n_orders=n_orders, random_state=random_state)
         return self.audit_
 
-    def save(self, path: str | Path) -> None:
-        """Write the model to a directory: safetensors and JSON, no pickle."""
+    def save(self, path: str | Path, key: bytes | None = None) -> None:
+        """Write the model to a directory: safetensors and JSON, no pickle.
+
+        The directory holds the old model or the new one at any time. With a secret ``key`` the
+        model is signed, and ``load(path, key)`` refuses one that was not.
+        """
         from sasanet.persistence import save_model  # a higher room: only this method needs it
 
         check_is_fitted(self)
-        save_model(self, path)
+        save_model(self, path, key)
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
+    def load(cls, path: str | Path, key: bytes | None = None) -> Self:
         """Read a model that :meth:`save` wrote; :func:`sasanet.load` finds the class itself."""
         from sasanet.persistence import load  # a higher room: only this method needs it
 
-        model = load(path)
+        model = load(path, key)
         if not isinstance(model, cls):
             raise InvalidInputError(
                 f"{path} must hold a {cls.__name__}, got a {type(model).__name__}; "

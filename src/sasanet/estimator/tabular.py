@@ -8,7 +8,6 @@ classifier and regressor do not share, the meaning of the target, is in
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from sasanet.errors import InterruptedFitWarning, InvalidInputError, warn_user
 from sasanet.explanation.explanation import Explanation
 from sasanet.network import inference
 from sasanet.network.interface import TabularNetwork
+from sasanet.network.layers import GLOBAL_GENERATOR
 from sasanet.table.columns import Columns
 from sasanet.table.encoder import TableEncoder
 from sasanet.table.reading import check_unique_names, read_table
@@ -36,8 +36,6 @@ from sasanet.training.hyperparameters import Hyperparameters
 from sasanet.training.loop import Phase, Rows, train
 from sasanet.training.losses import Objective
 
-# torch makes weights with its global generator: one fit at a time may seed it.
-_MAKING_WEIGHTS = threading.Lock()
 _LEAST_SECONDS = 0.01  # left for training, whatever came before it
 
 
@@ -225,7 +223,8 @@ class TabularModel(BaseEstimator):
     ) -> tuple[TabularNetwork, torch.Generator]:
         """Return the network, and the generator its dropout goes on with: both by the seed."""
         on_cuda = data.device.type == "cuda"
-        with _MAKING_WEIGHTS, torch.random.fork_rng([data.device] if on_cuda else []):
+        # torch makes weights with its global generator: one fit at a time may seed it.
+        with GLOBAL_GENERATOR, torch.random.fork_rng([data.device] if on_cuda else []):
             torch.manual_seed(data.seed)
             network = self._make_network(data, settings).to(data.device)
             dropout = torch.Generator(data.device).manual_seed(data.seed)

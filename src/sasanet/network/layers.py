@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+# Whoever seeds or lends out torch's global generator: one at a time.
+GLOBAL_GENERATOR = threading.RLock()
 
-class GeneratorDropout(nn.Module):
-    """Dropout that draws from ``generator``, or from torch's global one where that is ``None``.
 
-    torch's own layer always draws from the global one: of two fits in two threads with one seed
+class RandomLayer(nn.Module):
+    """A layer that draws from ``generator``, or from torch's global one where that is ``None``.
+
+    torch's own layers always draw from the global one: of two fits in two threads with one seed
     each would get a part of the stream, and neither its own model.
-
-    Shape: any → the same.
     """
 
     generator: torch.Generator | None = None
+
+
+class GeneratorDropout(RandomLayer):
+    """Dropout that draws from a generator of its own.
+
+    Shape: any → the same.
+    """
 
     def __init__(self, rate: float) -> None:
         super().__init__()
@@ -58,10 +69,28 @@ class ByteDropout(GeneratorDropout):
         return x * kept.mul_(256 / (256 - self.threshold))
 
 
+class GeneratorAttention(RandomLayer, nn.MultiheadAttention):
+    """torch's attention, whose dropout draws from a generator of its own.
+
+    torch's function takes no generator, so the state of the global one is lent to the call.
+    """
+
+    def forward(self, query: Tensor, key: Tensor, value: Tensor) -> Any:  # type: ignore[override]
+        """Return the attended values, and nothing in place of the weights."""
+        attend = partial(super().forward, query, key, value, need_weights=False)
+        if not self.training or self.generator is None or self.generator.device.type != "cpu":
+            return attend()
+        with GLOBAL_GENERATOR, torch.random.fork_rng([]):
+            torch.set_rng_state(self.generator.get_state())
+            found = attend()
+            self.generator.set_state(torch.get_rng_state())
+        return found
+
+
 @contextlib.contextmanager
 def dropout_from(network: nn.Module, generator: torch.Generator | None) -> Iterator[None]:
     """Let all dropout layers of a network draw from one generator while the block runs."""
-    layers = [m for m in network.modules() if isinstance(m, GeneratorDropout)]
+    layers = [m for m in network.modules() if isinstance(m, RandomLayer)]
     for layer in layers:
         layer.generator = generator
     try:

@@ -1,0 +1,80 @@
+"""Files that are written whole or not at all.
+
+A file is written under a temporary name beside its place and takes its place in one step at the
+end: whatever goes wrong, a full disk or a killed process, what was there before stays as it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+_HOST = re.sub(r"[^A-Za-z0-9]", "_", socket.gethostname())[:32]
+
+
+@contextlib.contextmanager
+def replacing(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary name beside a file; what is written there takes the file's place.
+
+    Drafts that killed processes left are removed first.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(Path(folder) / "a.txt") as draft:
+    ...         _ = draft.write_text("all of it")
+    ...     [file.name for file in Path(folder).iterdir()]
+    ['a.txt']
+    """
+    path = Path(path)
+    remove_stale_drafts(path.parent, path.name)
+    # The name keeps its ending, which may matter to whoever writes.
+    draft = path.with_name(f".draft-{_HOST}-{os.getpid()}-{secrets.token_hex(4)}.{path.name}")
+    try:
+        yield draft
+        _flush_to_disk(draft)
+        draft.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+
+
+def write_whole(path: str | Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
+    with replacing(path) as draft:
+        draft.write_bytes(content)
+
+
+def remove_stale_drafts(folder: Path, name: str | None = None) -> None:
+    """Remove drafts, of one file or of all, whose process on this machine is gone."""
+    of_file = ".*" if name is None else re.escape(name)
+    mark = re.compile(rf"\.draft-{_HOST}-(\d+)-[0-9a-f]+\.{of_file}")
+    with contextlib.suppress(OSError):
+        for other in folder.iterdir():
+            found = mark.fullmatch(other.name)
+            if found and not _is_running(int(found[1])):
+                with contextlib.suppress(OSError):
+                    other.unlink()
+
+
+def _flush_to_disk(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _is_running(process: int) -> bool:
+    if os.name != "posix":  # elsewhere asking is not safe: leave the draft
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
