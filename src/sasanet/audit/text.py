@@ -6,6 +6,7 @@ import math
 import textwrap
 
 from sasanet.audit.certificate import SAME_AS_SELF_GAME, Audit, Finding, SizeCalibration
+from sasanet.explanation.wording import measured
 
 _WIDTH = 98
 _SECTIONS = (  # the question, and how the names of its findings begin
@@ -121,9 +122,4 @@ def _wrap(text: str, indent: int) -> list[str]:
 
 
 def _number(value: float) -> str:
-    """Return three significant digits; of numbers next to 1 as many as tell them from it."""
-    if math.isnan(value):
-        return "undefined"
-    if 0.99 < abs(value) < 1:
-        return f"{value:.5g}"
-    return f"{value:.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
+    return measured(value, exponent_from=1e6)  # the columns are narrow

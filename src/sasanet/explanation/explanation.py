@@ -20,6 +20,7 @@ import pandas as pd
 
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError, need_package
+from sasanet.explanation.wording import MISSING, reason
 
 
 class SelectionError(InvalidInputError, KeyError, IndexError):
@@ -167,8 +168,8 @@ class Explanation:
 
         def say(i: int, j: int) -> str:
             error = None if errors is None else float(errors[i, j])
-            what = f"{self.feature_names[j]} = {_shown(cells[j][i])}"
-            return _reason(what, float(values[i, j]), units[i], error)
+            name, value = self.feature_names[j], float(values[i, j])
+            return reason(name, cells[j][i], value, units[i], error)
 
         return [[say(i, j) for j in row if strength[i, j] > 0] for i, row in enumerate(strongest)]
 
@@ -295,24 +296,6 @@ def flat(array: Floats) -> Floats:
     return array.reshape(len(array), math.prod(array.shape[1:]))
 
 
-def _compact(number: float) -> str:
-    """Three significant digits, but no exponent for everyday large numbers."""
-    return f"{number:.0f}" if 1000 <= abs(number) < 1e9 else f"{number:.3g}"
-
-
-def _shown(cell: Any) -> str:
-    """Write a cell as it reads: text in quotes, numbers in a few digits."""
-    if isinstance(cell, str):
-        return repr(cell)
-    return _compact(float(cell)) if isinstance(cell, float | np.floating) else str(cell)
-
-
-def _reason(what: str, value: float, units: str, error: float | None) -> str:
-    """Say one attribution."""
-    by = _compact(abs(value)) + ("" if error is None else f" ± {_compact(error)}")
-    return f"{what} {'raises' if value > 0 else 'lowers'} the {units} by {by}"
-
-
 def _codes_and_text(column: pd.Series) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Return numbers that shap can colour by (NaN: missing), and what its labels show."""
     column = column.infer_objects()
@@ -326,5 +309,5 @@ def _codes_and_text(column: pd.Series) -> tuple[npt.NDArray[Any], npt.NDArray[An
     # shap looks at one arbitrary cell to decide whether a column is text, so every cell must be;
     # its bar plot cuts zeros off the end of a label ("A30" to "A3"), which the space prevents.
     text = [str(cell) + " " * str(cell).endswith("0") for cell in column]
-    shown = np.where(codes < 0, "(missing)", np.array(text, dtype=object))
+    shown = np.where(codes < 0, MISSING, np.array(text, dtype=object))
     return np.where(codes < 0, np.nan, codes), shown

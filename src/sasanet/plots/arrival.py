@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from sasanet.arrays import Floats
-from sasanet.plots.axes import new_axes, short_names, shorten, tidy
+from sasanet.explanation.wording import cell_text, short_names, shorten
+from sasanet.plots.axes import new_axes, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,15 +62,11 @@ def arrival_data(model: SASANetModel, X: Any, row: int = 0) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "feature": [_NOTHING, *(e.feature_names[j] for j in order)],
-            "cell": ["", *(_cell(e.data.iloc[0, j]) for j in order)],
+            "cell": ["", *(cell_text(e.data.iloc[0, j]) for j in order)],
             "value": raw[:, k],
             "certainty": certainty,
         }
     )
-
-
-def _cell(value: object) -> str:
-    return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
 
 
 def _certainty(raw: Floats, k: int) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sasanet.errors import MissingPackageError
@@ -29,29 +28,3 @@ def tidy(ax: Axes, legend_above: bool = False) -> Axes:
     elif ax.get_legend_handles_labels()[0]:
         ax.legend(frameon=False, fontsize=8)
     return ax
-
-
-def short_names(names: Sequence[str], length: int) -> list[str]:
-    """Return names that fit; what all begin with goes first where cutting would make them equal.
-
-    Examples
-    --------
-    >>> short_names(["age", "a name with many words"], 12)
-    ['age', 'a name …ords']
-    >>> short_names(["question_of_a_survey_1_of_2", "question_of_a_survey_2_of_2"], 12)
-    ['…1_of_2', '…2_of_2']
-    """
-    short = [shorten(name, length) for name in names]
-    if len({*short}) == len({*names}):
-        return short
-    signs = enumerate(zip(*names, strict=False))
-    begin = next((i for i, column in signs if len({*column}) > 1), 0)
-    return [shorten(f"…{name[begin:]}", length) for name in names]
-
-
-def shorten(text: str, length: int) -> str:
-    """Return the text, cut in its middle when it is longer: both ends of a name tell."""
-    if len(text) <= length:
-        return text
-    front = (length - 1) * 2 // 3
-    return f"{text[:front]}…{text[len(text) - (length - 1 - front) :]}"

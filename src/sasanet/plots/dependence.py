@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
 from sasanet.explanation.explanation import Explanation
-from sasanet.plots.axes import new_axes, shorten, tidy
+from sasanet.explanation.wording import MISSING, shorten
+from sasanet.plots.axes import new_axes, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _BINS, _FEWEST = 20, 5  # bins, and rows in each
 _Z = 1.959964
 _DARK, _LIGHT = "#053061", "#7fb3d5"
-MISSING, OTHERS = "(missing)", "(other levels)"
+OTHERS = "(other levels)"
 
 
 def dependence_data(

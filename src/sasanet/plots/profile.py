@@ -9,7 +9,8 @@ import pandas as pd
 
 from sasanet.errors import InvalidInputError
 from sasanet.explanation.explanation import Explanation
-from sasanet.plots.axes import new_axes, short_names, tidy
+from sasanet.explanation.wording import short_names
+from sasanet.plots.axes import new_axes, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

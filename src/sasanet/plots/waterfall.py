@@ -9,7 +9,8 @@ import pandas as pd
 
 from sasanet.errors import InvalidInputError
 from sasanet.explanation.explanation import Explanation
-from sasanet.plots.axes import new_axes, short_names, tidy
+from sasanet.explanation.wording import cell_text, short_names
+from sasanet.plots.axes import new_axes, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,5 +96,5 @@ def waterfall(
 
 
 def _show(value: object) -> str:
-    text = f"{value:g}" if isinstance(value, float | np.floating) else str(value)
+    text = cell_text(value)
     return text if len(text) <= 40 else text[:39] + "…"

@@ -11,12 +11,12 @@ import pandas as pd
 from sklearn import config_context, metrics
 
 from sasanet.arrays import Floats
+from sasanet.explanation.wording import MISSING
 
 Compute = Callable[[Floats, Floats], float]  # labels, predictions → number
 _DRAWS, _MOST_RESAMPLED = 100, 20_000  # resamples, and rows in each
 _Z = 1.959964
 _MOST_GROUPS, _QUARTERS = 12, 4
-_MISSING = "(missing)"
 _FEWEST_ROWS = 10  # a group of fewer says nothing
 
 
@@ -100,14 +100,14 @@ def _group_names(group: pd.Series) -> pd.Series:
     missing = group.isna().to_numpy()
     numeric = pd.api.types.is_numeric_dtype(group) and not pd.api.types.is_bool_dtype(group)
     if not numeric or group.nunique() <= _MOST_GROUPS:
-        names = group.map(str).astype(object).mask(missing, _MISSING)
+        names = group.map(str).astype(object).mask(missing, MISSING)
         return pd.Series(pd.Categorical(names, categories=names.value_counts().index))
     values = group.astype(np.float64)
     codes = pd.Series(pd.qcut(values, _QUARTERS, labels=False, duplicates="drop"), values.index)
     ends = values.groupby(codes).agg(["min", "max"])
     labels = [f"{low:.6g} to {high:.6g}" for low, high in ends.to_numpy()]
     names = codes.map(dict(zip(ends.index, labels, strict=True))).astype(object)
-    return pd.Series(pd.Categorical(names.mask(missing, _MISSING), categories=[*labels, _MISSING]))
+    return pd.Series(pd.Categorical(names.mask(missing, MISSING), categories=[*labels, MISSING]))
 
 
 def _with_interval(kind: Kind, labels: Floats, predicted: Floats, nothing: Floats) -> Measure:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import math
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from sasanet.errors import need_package
 from sasanet.estimator.sasanet import SASANetModel
+from sasanet.explanation.wording import measured
 from sasanet.report.summary import gather
 
 _SCRIPTS = ("arrays.js", "network.js", "figures.js", "rows.js", "page.js")
@@ -74,7 +74,7 @@ def render(content: dict[str, Any], jinja2: Any) -> str:
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"number": number, "breakable": _breakable}
+    environment.filters |= {"number": _number, "breakable": _breakable}
     script, style = "\n".join(map(_read, _SCRIPTS)), _read("page.css")
     safe = environment.filters["safe"]
     filled = environment.from_string(_read("template.html")).render(
@@ -88,19 +88,8 @@ def render(content: dict[str, Any], jinja2: Any) -> str:
     return str(filled)
 
 
-def number(value: float | None) -> str:
-    """Return three significant digits; of numbers next to 1 as many as tell them from it.
-
-    Examples
-    --------
-    >>> number(0.0012345), number(0.99991), number(None)
-    ('0.00123', '0.99991', 'undefined')
-    """
-    if value is None or math.isnan(value):
-        return "undefined"
-    if 0.99 < abs(value) < 1:
-        return f"{value:.5g}"
-    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"
+def _number(value: float | None) -> str:
+    return measured(value, separator=",")
 
 
 def _breakable(name: str) -> Any:

@@ -1,0 +1,136 @@
+"""Numbers, cells and names as text: the one place that decides how many digits are shown.
+
+Two kinds of numbers are told apart. An attribution or a cell is read beside others, so a few digits
+do. A measurement may be undefined, or so close to 1 that a few digits would say "perfect".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+MISSING = "(missing)"
+
+
+def compact(number: float) -> str:
+    """Return three significant digits, without an exponent for everyday large numbers.
+
+    Examples
+    --------
+    >>> compact(0.53124), compact(52170.4), compact(2e12)
+    ('0.531', '52170', '2e+12')
+    """
+    return f"{number:.0f}" if 1000 <= abs(number) < 1e9 else f"{number:.3g}"
+
+
+def signed(number: float) -> str:
+    """Return a compact number with its sign; the minus is a real one, as wide as the plus.
+
+    Examples
+    --------
+    >>> signed(0.53124), signed(-2.25), signed(0.0)
+    ('+0.531', '−2.25', '0')
+    """
+    if number == 0:
+        return "0"
+    return f"{'−' if number < 0 else '+'}{compact(abs(number))}"
+
+
+def measured(value: float | None, separator: str = "", exponent_from: float = 1e9) -> str:
+    """Return three significant digits of a measurement, five next to 1.
+
+    Parameters
+    ----------
+    value : float or None
+        NaN and None, which stands for NaN in JSON, read "undefined".
+    separator : str
+        Between thousands.
+    exponent_from : float
+        Where numbers are written with an exponent; lower for narrow columns.
+
+    Examples
+    --------
+    >>> measured(0.0012345), measured(0.99991), measured(None)
+    ('0.00123', '0.99991', 'undefined')
+    >>> measured(52170.4, separator=","), measured(2e6, exponent_from=1e6)
+    ('52,170', '2e+06')
+    """
+    if value is None or math.isnan(value):
+        return "undefined"
+    if 0.99 < abs(value) < 1:
+        return f"{value:.5g}"
+    if 1000 <= abs(value) < exponent_from:
+        return f"{value:{separator}.0f}"
+    return f"{value:.3g}"
+
+
+def cell_text(cell: Any) -> str:
+    """Return a cell as it stands in a table, numbers in at most six significant digits.
+
+    Examples
+    --------
+    >>> cell_text(0.1 + 0.2), cell_text("clerk"), cell_text(True)
+    ('0.3', 'clerk', 'True')
+    """
+    return f"{cell:.6g}" if isinstance(cell, float | np.floating) else str(cell)
+
+
+def cell_in_sentence(cell: Any) -> str:
+    """Return a cell as part of a sentence: text in quotes, numbers compact.
+
+    Examples
+    --------
+    >>> cell_in_sentence("clerk"), cell_in_sentence(1169.0), cell_in_sentence(4)
+    ("'clerk'", '1169', '4')
+    """
+    if isinstance(cell, str):
+        return repr(cell)
+    return compact(float(cell)) if isinstance(cell, float | np.floating) else str(cell)
+
+
+def reason(feature: str, cell: Any, value: float, units: str, error: float | None) -> str:
+    """Return one attribution as a sentence, ± its standard error where that is known.
+
+    Examples
+    --------
+    >>> reason("age", 31, -0.25, "log-odds", error=0.02)
+    'age = 31 lowers the log-odds by 0.25 ± 0.02'
+    """
+    amount = compact(abs(value)) + ("" if error is None else f" ± {compact(error)}")
+    verb = "raises" if value > 0 else "lowers"
+    return f"{feature} = {cell_in_sentence(cell)} {verb} the {units} by {amount}"
+
+
+def shorten(text: str, length: int) -> str:
+    """Return the text, cut in its middle when it is longer: both ends of a name tell.
+
+    Examples
+    --------
+    >>> shorten("a name with many words", 12)
+    'a name …ords'
+    """
+    if len(text) <= length:
+        return text
+    front = (length - 1) * 2 // 3
+    return f"{text[:front]}…{text[len(text) - (length - 1 - front) :]}"
+
+
+def short_names(names: Sequence[str], length: int) -> list[str]:
+    """Return names that fit, without their common beginning where cutting would make them equal.
+
+    Examples
+    --------
+    >>> short_names(["age", "a name with many words"], 12)
+    ['age', 'a name …ords']
+    >>> short_names(["question_of_a_survey_1_of_2", "question_of_a_survey_2_of_2"], 12)
+    ['…1_of_2', '…2_of_2']
+    """
+    short = [shorten(name, length) for name in names]
+    if len({*short}) == len({*names}):
+        return short
+    signs = enumerate(zip(*names, strict=False))
+    begin = next((i for i, column in signs if len({*column}) > 1), 0)
+    return [shorten(f"…{name[begin:]}", length) for name in names]
