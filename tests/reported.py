@@ -18,9 +18,7 @@ QUOTED = "\"'><img src=x onerror=alert(2)>"
 def fitted(kind, X, y, **fields):
     """Fit a small network for two epochs."""
     network = Architecture(**SMALL | fields)
-    return kind(network, random_state=0, max_epochs=2, teacher_weight=0, attribution_steps=5).fit(
-        X, y
-    )
+    return kind(network, random_state=0, max_epochs=2, teacher_weight=0).fit(X, y)
 
 
 @cache
@@ -53,7 +51,10 @@ def masses():
 def sequences():
     """Return a model that no page can evaluate: the paper's sequence network."""
     X, y = load_penguins()
-    shape = {"marginal": "sequence", "attribution": "attention", "attribution_layers": (8,)}
+    shape = {
+        "marginal": "sequence", "attribution": "attention", "attribution_layers": (8,),
+        "attribution_steps": 5,
+    }  # fmt: skip
     model = fitted(SASANetClassifier, X[::4], y[::4] == "Gentoo", attribution_width=8, **shape)
     return model, X[1::32].assign(gentoo=y[1::32] == "Gentoo")
 

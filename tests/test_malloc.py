@@ -80,12 +80,12 @@ def test_the_real_library_survives_nesting_and_large_tensors():
 
 FAULTS_LATER = """
 import ctypes, resource
-from sasanet import heap
+from sasanet import malloc
 libc = ctypes.CDLL("libc.so.6")
 libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
 libc.memset.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
-heap._OUTSIDE |= {changed}
-with heap.steady_heap():
+malloc._OUTSIDE |= {changed}
+with malloc.steady_heap():
     pass
 def use():
     block = libc.malloc(2 << 20)

@@ -16,7 +16,7 @@ from sasanet.cli.comparison import rivals
 from sasanet.cli.terminal import sentence
 from sasanet.datasets import load_penguins
 
-TINY = {"random_state": 0, "max_epochs": 2, "teacher": 0}
+TINY = {"random_state": 0, "max_epochs": 2, "teacher_weight": 0}
 COMMANDS = ("fit", "predict", "explain", "audit", "report", "inspect", "demo", "compare")
 
 

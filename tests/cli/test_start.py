@@ -91,9 +91,10 @@ def shown_to_type_checkers(source):
 
 def test_type_checkers_see_the_names_there_are():
     source = Path(sasanet.__file__).read_text("utf-8")
-    assert shown_to_type_checkers(source) == sasanet._HOMES
-    less = source.replace("    from sasanet.persistence import load as load\n", "")
-    assert shown_to_type_checkers(less) != sasanet._HOMES
+    there = sasanet._HOMES | dict.fromkeys(sasanet._ROOMS, "sasanet")
+    assert shown_to_type_checkers(source) == there
+    for line in ("from sasanet.persistence import load as load", "from sasanet import plots as plots"):
+        assert shown_to_type_checkers(source.replace(f"    {line}\n", "")) != there
 
 
 def test_a_star_imports_every_public_name():

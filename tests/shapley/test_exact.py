@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sasanet.errors import InvalidInputError
-from sasanet.posthoc import (
+from sasanet.shapley import (
     Interactions,
     all_coalitions,
     exact_interactions,
@@ -292,7 +292,7 @@ def test_values_of_a_fitted_model_add_up_to_its_prediction():
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 4))
-    model = SASANetRegressor(random_state=0, max_epochs=1, attribution_steps=1)
+    model = SASANetRegressor(random_state=0, max_epochs=1)
     model.fit(X, X[:, 0] * X[:, 1])
     phi = exact_shapley(game_of(model, X[:5]), 4)
     np.testing.assert_allclose(model.base_value_ + phi.sum(1), model.predict(X[:5]), atol=1e-5)

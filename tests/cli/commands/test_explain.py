@@ -16,7 +16,7 @@ from sasanet.cli.files.chunks import Stream
 from sasanet.cli.files.reading import open_table
 from sasanet.datasets import load_german_credit, load_penguins
 
-TINY = {"random_state": 0, "max_epochs": 2, "teacher": 0}
+TINY = {"random_state": 0, "max_epochs": 2, "teacher_weight": 0}
 READ = {"keep_default_na": False, "na_values": [""]}
 
 
@@ -97,11 +97,11 @@ def test_top_gives_reasons_in_words(place, tmp_path):
     assert "reason_4" not in found
 
 
-def test_refine_adds_standard_errors(place, tmp_path):
+def test_orders_add_standard_errors(place, tmp_path):
     X = pd.read_csv(place / "credit.csv", **READ)[:3]
     X.to_csv(tmp_path / "three.csv", index=False)
     words = ("explain", place / "credit", tmp_path / "three.csv", "--out", tmp_path / "e.csv")
-    done(*words, "--refine", 4)
+    done(*words, "--orders", 4)
     found = pd.read_csv(tmp_path / "e.csv")
     errors = found[[name for name in found if name.startswith("error_")]]
     assert errors.shape == (3, 20)
@@ -190,9 +190,9 @@ def test_a_file_is_read_no_further_than_the_chunk_that_is_asked_for(tmp_path):
 def test_explain_shows_the_model_one_chunk_at_a_time(place, tmp_path, monkeypatch):
     sizes, explain = [], SASANetClassifier.explain
 
-    def watched(self, X, n_orders=0):
+    def watched(self, X, **options):
         sizes.append(len(X))
-        return explain(self, X, refine)
+        return explain(self, X, **options)
 
     monkeypatch.setattr(SASANetClassifier, "explain", watched)
     done("explain", place / "credit", place / "credit.csv", "--out", tmp_path / "e.csv")

@@ -181,6 +181,7 @@ def test_ctrl_c_while_reading_writes_nothing(table, tmp_path, monkeypatch):
 def test_wrong_usage_has_its_own_exit_code(table):
     assert run("fit", table).exit_code == 2
     assert run("fit", table, "--target", "sex", "--out", "m", "--preset", "finest").exit_code == 2
+    assert run("explain", "m", table, "--out", "e.csv", "--orders", "many").exit_code == 2
 
 
 def test_debug_shows_the_traceback(tmp_path):
