@@ -13,8 +13,8 @@ SOURCE = ROOT / "src" / "sasanet"
 MAP = ast.get_docstring(ast.parse((SOURCE / "__init__.py").read_text("utf-8")))
 ROOMS = re.findall(r"^- ``(\w+)``: ", MAP, re.M)  # from the ground up: the one source of the map
 UPWARD = {  # what a user finds as a method of an object, though its code stands higher
-    ("sasanet.estimator.sasanet", "audit"): "model.audit(X) belongs to the model",
-    ("sasanet.estimator.sasanet", "persistence"): "model.save(path) and load belong to the model",
+    ("sasanet.estimator.certified", "audit"): "model.audit(X) belongs to the model",
+    ("sasanet.estimator.certified", "persistence"): "model.save(path) and load belong to the model",
     ("sasanet.audit.certificate", "plots"): "audit.plot() belongs to the certificate",
 }
 MATHEMATICS = ("network", "training")

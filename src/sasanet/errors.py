@@ -45,6 +45,10 @@ class RefinementWarning(UserWarning):
     """Refining did not reach the standard error that was asked for."""
 
 
+class ShortFitWarning(UserWarning):
+    """A time limit ended training before the network had learned much."""
+
+
 class InterruptedFitWarning(UserWarning):
     """Training was stopped from the keyboard; the best state so far was kept."""
 

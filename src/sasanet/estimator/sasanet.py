@@ -8,19 +8,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any
 
 import numpy as np
 import torch
-from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
+from sasanet.estimator.certified import CertifiedModel
 from sasanet.estimator.classifier_regressor import TabularClassifier, TabularRegressor
 from sasanet.estimator.soft_labels import TeacherSettings, soften_labels
-from sasanet.estimator.tabular import FitData, TabularModel
+from sasanet.estimator.tabular import FitData
 from sasanet.explanation.explanation import Explanation
 from sasanet.network import inference
 from sasanet.network.architecture import Architecture, named
@@ -32,18 +31,14 @@ from sasanet.training.hyperparameters import SASANetHyperparameters, resolve
 from sasanet.training.loop import Phase, Rows
 from sasanet.training.phases import sasanet_phases
 
-if TYPE_CHECKING:
-    from sasanet.audit import Audit
-
 _TEACHER_TIME = 1 / 3  # of the time limit
 _IMPORTANCE_ROWS = 256  # of the training table, evenly spaced
 
 
-class SASANetModel(TabularModel):
+class SASANetModel(CertifiedModel):
     """What SASANet's classifier and regressor share."""
 
     network_: SASANet
-    audit_: Audit
     feature_importances_: Floats
 
     def __init__(  # noqa: PLR0913 - the constructor is where scikit-learn keeps settings
@@ -83,8 +78,13 @@ class SASANetModel(TabularModel):
 
     # --- fitting ------------------------------------------------------------------------------
 
-    def _resolve(self, n_rows: int, clarity: float = 0.0) -> SASANetHyperparameters:
-        return resolve(self.get_params(deep=False), n_rows, clarity)
+    def _resolve(
+        self, n_rows: int, clarity: float = 0.0, without_teacher: bool = False
+    ) -> SASANetHyperparameters:
+        parameters = self.get_params(deep=False)
+        if without_teacher:
+            parameters["teacher_weight"] = 0.0
+        return resolve(parameters, n_rows, clarity)
 
     def _make_encoder(self) -> TableEncoder:
         architecture = named(self.network)
@@ -104,7 +104,9 @@ class SASANetModel(TabularModel):
         )
         n_levels = data.encoder.n_levels
         soft = soften_labels(data.cells, data.labels, data.weights, n_levels, teacher)
-        return replace(data, labels=soft.labels), self._resolve(data.n_rows, soft.clarity)
+        without = settings.teacher_weight > 0 and soft.n_rows == 0  # no time, or too few rows
+        settings = self._resolve(data.n_rows, soft.clarity, without_teacher=without)
+        return replace(data, labels=soft.labels), settings
 
     def _make_network(self, data: FitData, settings: SASANetHyperparameters) -> SASANet:
         cap = data.target.cap(len(data.cells))
@@ -211,48 +213,6 @@ class SASANetModel(TabularModel):
         remedy = "mark the known features with True, or give a list of names"
         masks = read_coalitions(coalitions, n_rows, self.n_features_in_, remedy)
         return torch.from_numpy(np.array(masks))  # a copy: it may be read-only
-
-    def audit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        n_rows: int = 256,
-        n_orders: int = 400,
-        random_state: int = 0,
-    ) -> Audit:
-        """Measure how true the attributions are on given rows: see :func:`sasanet.audit.audit`.
-
-        The certificate is kept as ``audit_`` and saved with the model, until the next ``fit``.
-        """
-        from sasanet.audit import audit  # a higher room: only this method needs it
-
-        self.audit_ = audit(self, X, y, n_rows=n_rows, n_orders=n_orders, random_state=random_state)
-        return self.audit_
-
-    def save(self, path: str | Path, key: bytes | None = None) -> None:
-        """Write the model to a directory: safetensors and JSON, no pickle.
-
-        The directory holds the old model or the new one at any time. With a secret ``key`` the
-        model is signed, and ``load(path, key)`` refuses one that was not.
-        """
-        from sasanet.persistence import save_model  # a higher room: only this method needs it
-
-        check_is_fitted(self)
-        save_model(self, path, key)
-
-    @classmethod
-    def load(cls, path: str | Path, key: bytes | None = None) -> Self:
-        """Read a model that :meth:`save` wrote; :func:`sasanet.load` finds the class itself."""
-        from sasanet.persistence import load  # a higher room: only this method needs it
-
-        model = load(path, key)
-        if not isinstance(model, cls):
-            raise InvalidInputError(
-                f"{path} must hold a {cls.__name__}, got a {type(model).__name__}; "
-                "sasanet.load finds the class itself"
-            )
-        return model
 
 
 class SASANetClassifier(TabularClassifier, SASANetModel):

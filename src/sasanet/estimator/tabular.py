@@ -8,6 +8,7 @@ classifier and regressor do not share, the meaning of the target, is in
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from torch import Tensor
 
 from sasanet.arrays import Floats
-from sasanet.errors import InterruptedFitWarning, InvalidInputError, warn_user
+from sasanet.errors import InterruptedFitWarning, InvalidInputError, ShortFitWarning, warn_user
 from sasanet.explanation.explanation import Explanation
 from sasanet.network import inference
 from sasanet.network.interface import TabularNetwork
@@ -33,10 +34,12 @@ from sasanet.table.encoder import TableEncoder
 from sasanet.table.reading import check_unique_names, read_table
 from sasanet.table.target import Target
 from sasanet.training.hyperparameters import Hyperparameters
-from sasanet.training.loop import Phase, Rows, train
+from sasanet.training.loop import History, Phase, Rows, train
 from sasanet.training.losses import Objective
 
-_LEAST_SECONDS = 0.01  # left for training, whatever came before it
+_TRAINING_TIME = 0.4  # of a time limit: the network's, whatever came before it
+_FEW_STEPS = 50  # with fewer a network has hardly learned
+_LARGE_WEIGHT = 1e100  # beyond it, or below its inverse, sums of weights may overflow
 
 
 @dataclass(frozen=True)
@@ -78,8 +81,9 @@ class FitData:
         return Objective(self.target.task, base, full_share)
 
     def time_left(self, time_limit: float) -> float:
-        """Return the seconds that ``fit`` has left of its limit."""
-        return max(time_limit - (time.monotonic() - self.start), _LEAST_SECONDS)
+        """Return the seconds that ``fit`` has left of its limit; the network's share is kept."""
+        left = time_limit - (time.monotonic() - self.start)
+        return max(left, time_limit * _TRAINING_TIME)
 
 
 class TabularModel(BaseEstimator):
@@ -175,6 +179,8 @@ class TabularModel(BaseEstimator):
         random = check_random_state(self.random_state)
         device = pick_device(self.device)
         held_out = target.hold_out(0 if validation else settings.validation_fraction, random)
+        if not weights[~held_out].any():  # all rows that count would only be stopped by
+            held_out[:] = False
         encoder = self._make_encoder()
         # Levels that only held-out rows have are learned as unseen, and need no warning.
         cells = encoder.fit(table[~held_out]).transform(table, warn=False)
@@ -199,22 +205,18 @@ class TabularModel(BaseEstimator):
     def _train(self, data: FitData, settings: Hyperparameters) -> dict[str, Any]:
         """Make the network, train it, and return everything the fit is to leave."""
         network, dropout = self._make_seeded_network(data, settings)
-        rows = data.rows()
+        rows, phases = data.rows(), self._make_phases(data, settings)
         history = train(
             network,
             rows,
-            self._make_phases(data, settings),
+            phases,
             torch.Generator().manual_seed(data.seed),
             data.time_left(settings.time_limit),
             settings.verbose,
             dropout,
         )
-        if history.interrupted:
-            warn_user(
-                "Training was interrupted: the model is the best state so far. "
-                "Call fit again to train to the end.",
-                InterruptedFitWarning,
-            )
+        _check_finite(network)
+        _warn_if_short(history, phases[0], len(rows), settings.time_limit)
         fitted = {"encoder_": data.encoder, "target_": data.target, "network_": network}
         return fitted | {"history_": history.epochs} | self._finish(network, rows, data)
 
@@ -245,9 +247,10 @@ class TabularModel(BaseEstimator):
         return np.array(self.target_.base)
 
     def _encode(self, X: Any) -> tuple[pd.DataFrame, Tensor]:
+        """Return the rows in the columns of training, and their cells [n, d]."""
         check_is_fitted(self)
-        table = read_table(X)
-        if not hasattr(X, "columns"):  # names are the encoder's: it repairs a changed order
+        table = self.encoder_.align(read_table(X))
+        if not self.encoder_.has_labels_of(X):  # names against positions: scikit-learn's warning
             validate_data(self, X, reset=False, skip_check_array=True)
         return table, torch.from_numpy(self.encoder_.transform(table))
 
@@ -261,13 +264,12 @@ class TabularModel(BaseEstimator):
     ) -> Explanation:
         """Name raw attributions [n, d, K] of a table's rows; with one output the last axis goes."""
         names = self.encoder_.names
-        table = table.set_axis([str(label) for label in table.columns], axis=1)
         single = len(self.base_value_) == 1
         base = np.tile(self.base_value_, (len(values), 1))
         return Explanation(
             values=values[..., 0] if single else values,
             base_values=base[:, 0] if single else base,
-            data=table[list(names)] if self.encoder_.named else table,
+            data=table.set_axis(list(names), axis=1),
             feature_names=names,
             output_names=() if single else tuple(map(str, self.target_.labels)),
             error_std=errors if errors is None or not single else errors[..., 0],
@@ -292,12 +294,43 @@ def _check(estimator: str, X: Any, y: Any, sample_weight: Any) -> tuple[pd.DataF
         raise InvalidInputError(f"{estimator} requires y to be passed, but the target y is None.")
     check_consistent_length(table, y)
     weights = _check_sample_weight(sample_weight, np.empty((len(table), 1)), dtype=np.float64)
-    if (weights < 0).any() or weights.sum() <= 0:
+    if (weights < 0).any() or weights.max() <= 0:
         raise InvalidInputError(
             "sample_weight must be at least 0 and not all 0, "
-            f"got a smallest of {weights.min()} and a sum of {weights.sum()}"
+            f"got a smallest of {weights.min()} and a largest of {weights.max()}"
         )
+    if not 1 / _LARGE_WEIGHT < weights.max() < _LARGE_WEIGHT:
+        weights = weights / weights.max()  # only their ratios count
     return table, weights
+
+
+def _check_finite(network: TabularNetwork) -> None:
+    """Refuse a network that training has driven out of the numbers."""
+    if not all(bool(parameter.isfinite().all()) for parameter in network.parameters()):
+        raise InvalidInputError(
+            "Training must end with finite weights, got NaN or infinite ones; lower learning_rate, "
+            "or look for extreme values in the target and the weights"
+        )
+
+
+def _warn_if_short(history: History, phase: Phase, n_rows: int, time_limit: float) -> None:
+    """Warn of a model that has learned less than it was to, and say why."""
+    if history.interrupted:
+        warn_user(
+            "Training was interrupted: the model is the best state so far. "
+            "Call fit again to train to the end.",
+            InterruptedFitWarning,
+        )
+        return
+    done = max((r["steps"] for r in history.epochs if r["phase"] == phase.name), default=0)
+    epoch = math.ceil(n_rows / phase.batch_size)
+    if done < phase.steps and done < max(epoch, _FEW_STEPS) and math.isfinite(time_limit):
+        warn_user(
+            f"time_limit={time_limit:g} s ended training after {done} of {phase.steps} steps, when "
+            f"{min(1.0, done / epoch):.0%} of the rows had been seen once: the model has hardly "
+            "learned. Give it more time or fewer rows.",
+            ShortFitWarning,
+        )
 
 
 def _features_in(X: Any, table: pd.DataFrame) -> dict[str, Any]:

@@ -28,6 +28,7 @@ class Column:
     knots: tuple[float, ...] = ()  # numbers: values of the training column, increasing
     mean: float = 0.0
     std: float = 1.0
+    seen: bool = True  # whether training had any value of a number
 
     @property
     def places(self) -> int:
@@ -67,7 +68,9 @@ def read_fields(saved: Any, names: tuple[str, ...]) -> list[Any]:
 
 def column_from_dict(saved: Any) -> Column:
     """Rebuild a column from its saved fields, checking every one."""
-    name, kind, levels, knots, mean, std = read_fields(saved, tuple(Column.__annotations__))
+    fields = read_fields(saved, tuple(Column.__annotations__))
+    name, kind, levels, knots, mean, std, seen = fields
+    expect(isinstance(seen, bool), "seen must be true or false", seen)
     known = isinstance(name, str) and kind in ("number", "category")
     expect(known, "a column must have a name and be a number or a category", (name, kind))
     listed = isinstance(levels, list | tuple) and isinstance(knots, list | tuple)
@@ -81,4 +84,5 @@ def column_from_dict(saved: Any) -> Column:
     expect(sorted(set(knots)) == list(knots), f"the knots of {name!r} must increase", knots)
     fitting = bool(knots) and not levels if kind == "number" else not knots
     expect(fitting, f"numbers have knots, categories levels: {name!r}", (levels, knots))
-    return Column(name, kind, tuple(levels), tuple(map(float, knots)), float(mean), float(std))
+    numbers = tuple(map(float, knots))
+    return Column(name, kind, tuple(levels), numbers, float(mean), float(std), seen)

@@ -118,13 +118,16 @@ class TableEncoder:
 
     def transform(self, X: Any, warn: bool = True) -> NDArray[np.float32]:
         """Return the place of every cell, float32 [n, d], NaN where the cell is missing."""
-        frame = self._align(read_table(X))
+        frame = self.align(read_table(X))
         cells = np.empty(frame.shape, dtype=np.float32)
         unseen: list[str] = []
         for j, column in enumerate(self.columns):
             if column.kind == "number":
                 values = read_numbers(frame.iloc[:, j], column.name)
-                cells[:, j] = _place_numbers(values, column, self.numbers)
+                # Of a column never present in training nothing was learned: its cells are absent.
+                cells[:, j] = (
+                    _place_numbers(values, column, self.numbers) if column.seen else np.nan
+                )
             else:
                 cells[:, j], strangers = _place_levels(frame.iloc[:, j], column)
                 unseen += [f"{column.name!r} {short(strangers[:3])}"] if strangers else []
@@ -134,20 +137,36 @@ class TableEncoder:
             warnings.warn(what, errors.UnknownLevelWarning, stacklevel=2)
         return cells
 
-    def _align(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Put the columns in training order: by name if both tables have names, else as given."""
+    def align(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the columns in the order of training: one rule for every method.
+
+        A table with the labels of training is put in their order. One without names (an array, or
+        labels 0, 1, 2, …), or any table where training had no names, is read by position. Other
+        names are refused.
+        """
         labels: list[Any] = list(frame.columns)
         got, want = [str(label) for label in labels], list(self.names)
-        named_then = self.named or want != [str(j) for j in range(len(want))]
-        named_now = labels != list(range(len(labels)))  # 0, 1, 2, … are the labels of an array
-        if named_then and named_now and got != want:
-            if sorted(got) != sorted(want):
-                raise InvalidInputError(_name_diff(want, got))
+        if got == want:
+            return frame
+        if sorted(got) == sorted(want):
             return frame.set_axis(got, axis=1)[want]
+        without_names = labels == list(range(len(labels)))
+        if self._has_names and not without_names:
+            raise InvalidInputError(_name_diff(want, got))
         if len(got) != len(want):
             size = f"{len(got)} features, but SASANet is expecting {len(want)} features"
             raise InvalidInputError(f"X has {size} as input.")
         return frame
+
+    def has_labels_of(self, X: Any) -> bool:
+        """Tell whether a table is read by its labels, not by position."""
+        labels = getattr(X, "columns", None)
+        return labels is not None and sorted(map(str, labels)) == sorted(self.names)
+
+    @property
+    def _has_names(self) -> bool:
+        """Whether the training table had labels other than 0, 1, 2, …."""
+        return self.named or self.names != tuple(str(j) for j in range(len(self.columns)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything learned as JSON-able data; ``from_dict`` reads it back."""
@@ -177,7 +196,8 @@ def _learn_column(series: pd.Series, name: str, n_knots: int, as_category: bool)
     if not typed and set(map(family, found)) <= {"number"}:
         values = read_numbers(series, name)
         values = values[~np.isnan(values)]
-        values = values if len(values) else np.zeros(1)  # never present in training
+        if not len(values):
+            return Column(name, "number", knots=(0.0,), seen=False)
         scale = float(np.abs(values).max()) or 1.0  # sums and squares of 1e308 would overflow
         mean, std = scale * float((values / scale).mean()), scale * float((values / scale).std())
         knots = tuple(_choose_knots(values, n_knots).tolist())

@@ -21,6 +21,10 @@ from sasanet.errors import InvalidInputError
 
 Level = str | bool | int | float
 NUMBERS = (int, float, Decimal, np.integer, np.floating, np.bool_)  # bool is an int
+_ARROW_INTEGERS: dict[str, Any] = {
+    **{f"int{bits}": getattr(pd, f"Int{bits}Dtype")() for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": getattr(pd, f"UInt{bits}Dtype")() for bits in (8, 16, 32, 64)},
+}
 _DATES = (dt.date, dt.time, dt.timedelta, np.datetime64, np.timedelta64, pd.Period)
 
 
@@ -74,7 +78,21 @@ def _read_foreign(X: Any) -> pd.DataFrame:
     except ImportError:
         raise errors.MissingPackageError("pyarrow", "parquet") from None
     convert = table if hasattr(X, "__arrow_c_stream__") else interchange.from_dataframe
-    return convert(X).to_pandas()
+    return arrow_to_pandas(convert(X))
+
+
+def arrow_to_pandas(table: Any) -> pd.DataFrame:
+    """Return an Arrow table as a DataFrame whose whole numbers stay whole.
+
+    pandas' own way makes floats of integers beside a null, which merges neighbours beyond 2⁵³.
+    """
+    frame = table.to_pandas()
+    for j, field in enumerate(table.schema):
+        column = table.column(j)
+        if column.null_count and str(field.type) in _ARROW_INTEGERS:
+            dtype = _ARROW_INTEGERS[str(field.type)]
+            frame.isetitem(j, column.to_pandas(types_mapper=lambda _, dtype=dtype: dtype))
+    return frame
 
 
 def factor(series: pd.Series, name: str) -> tuple[NDArray[Any], list[Any]]:

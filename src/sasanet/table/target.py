@@ -6,6 +6,7 @@ never learned), the scale, the class labels. It keeps no labels once training is
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,6 +20,8 @@ from sklearn.utils.validation import assert_all_finite
 
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
+
+_DATES = (dt.date, dt.timedelta, np.datetime64, np.timedelta64)
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,9 @@ class Target:
     def read(self, y: Any) -> Floats:
         """Return other labels of the same task as the network reads them."""
         if self.task == "regression":
-            return (_read_numbers(y) - self.base[0]) / self.scale
+            y = _read_numbers(y)
+            unit = _unit(np.array([*self.base, self.scale]))
+            return (y / unit - self.base[0] / unit) / (self.scale / unit)
         return _class_index(_read_labels(y), self.labels)
 
     def hold_out(self, fraction: float, random: np.random.RandomState) -> NDArray[np.bool_]:
@@ -109,10 +114,20 @@ def read_classes(y: Any, weights: Floats) -> Target:
 def read_quantities(y: Any, weights: Floats) -> Target:
     """Learn the mean and the spread of a regression target."""
     y = _read_numbers(y)
-    mean = float(np.average(y, weights=weights))
-    spread = math.sqrt(float(np.average((y - mean) ** 2, weights=weights)))
+    unit = _unit(y)
+    scaled = y / unit
+    mean = float(np.average(scaled, weights=weights))
+    spread = math.sqrt(float(np.average((scaled - mean) ** 2, weights=weights)))
     scale = spread if spread > 1e-12 * abs(mean) else 1.0
-    return Target("regression", (mean,), scale, (), (y - mean) / scale)
+    return Target("regression", (mean * unit,), scale * unit, (), (scaled - mean) / scale)
+
+
+def _unit(y: Floats) -> float:
+    """Return a power of two to divide by where squares of the target would leave the floats."""
+    largest = float(np.abs(y).max(initial=0.0))
+    if largest == 0 or 1e-100 < largest < 1e100:
+        return 1.0
+    return float(2.0 ** (math.frexp(largest)[1] - 1))
 
 
 def _read_labels(y: Any) -> Any:
@@ -124,7 +139,13 @@ def _read_labels(y: Any) -> Any:
         )
     assert_all_finite(y, input_name="y")
     check_classification_targets(y)
-    return column_or_1d(y, warn=True)
+    labels = column_or_1d(y, warn=True)
+    if labels.dtype.kind in "mM" or any(isinstance(label, _DATES) for label in labels[:1]):
+        raise InvalidInputError(
+            f"y must hold classes as text, numbers or booleans, got dates such as {labels[0]!r}; "
+            "use y.astype(str)"
+        )
+    return labels
 
 
 def _read_numbers(y: Any) -> Floats:

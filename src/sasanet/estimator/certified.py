@@ -1,0 +1,65 @@
+"""What happens to a fitted model: it is audited, saved and loaded.
+
+The code of all three stands in higher rooms; a user finds it as methods of the model.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from sklearn.utils.validation import check_is_fitted
+
+from sasanet.errors import InvalidInputError
+from sasanet.estimator.tabular import TabularModel
+
+if TYPE_CHECKING:
+    from sasanet.audit import Audit
+
+
+class CertifiedModel(TabularModel):
+    """A model that can be audited against its own game, and kept in a file with its certificate."""
+
+    audit_: Audit
+
+    def audit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        n_rows: int = 256,
+        n_orders: int = 400,
+        random_state: int = 0,
+    ) -> Audit:
+        """Measure how true the attributions are on given rows: see :func:`sasanet.audit.audit`.
+
+        The certificate is kept as ``audit_`` and saved with the model, until the next ``fit``.
+        """
+        from sasanet.audit import audit  # a higher room: only this method needs it
+
+        self.audit_ = audit(self, X, y, n_rows=n_rows, n_orders=n_orders, random_state=random_state)
+        return self.audit_
+
+    def save(self, path: str | Path, key: bytes | None = None) -> None:
+        """Write the model to a directory: safetensors and JSON, no pickle.
+
+        The directory holds the old model or the new one at any time. With a secret ``key`` the
+        model is signed, and ``load(path, key)`` refuses one that was not.
+        """
+        from sasanet.persistence import save_model  # a higher room: only this method needs it
+
+        check_is_fitted(self)
+        save_model(self, path, key)
+
+    @classmethod
+    def load(cls, path: str | Path, key: bytes | None = None) -> Self:
+        """Read a model that :meth:`save` wrote; :func:`sasanet.load` finds the class itself."""
+        from sasanet.persistence import load  # a higher room: only this method needs it
+
+        model = load(path, key)
+        if not isinstance(model, cls):
+            raise InvalidInputError(
+                f"{path} must hold a {cls.__name__}, got a {type(model).__name__}; "
+                "sasanet.load finds the class itself"
+            )
+        return model
