@@ -23,7 +23,11 @@ from sasanet.training.sasanet_losses import (
 COLUMNS = Columns((6, 3, 5, 4), (True, False, True, True))
 SEQUENCE = {"marginal": "sequence", "attribution": "attention"}
 TASKS = {"binary": 1, "multiclass": 3, "regression": 1}
-LOSSES = {"value": value_batch_loss, "joint": joint_batch_loss}
+LOSSES = {
+    "value": value_batch_loss,
+    "joint": joint_batch_loss,
+    "attribution": attribution_batch_loss,
+}
 PARTS = {
     "value": ("marginal",),
     "joint": ("marginal", "attribution"),
@@ -73,9 +77,10 @@ class Settings:
         return [self._made(fields, stopping) for fields in self.phases]
 
     def _made(self, fields, stopping):
+        loss = LOSSES[fields["name"]]
         if fields["name"] == "attribution":
-            return Phase(loss=attribution_batch_loss, **fields)
-        loss = partial(LOSSES[fields["name"]], objective=self.objective)
+            return Phase(loss=loss, **fields)
+        loss = partial(loss, objective=self.objective)
         decay = self.weight_decay
         return Phase(loss=loss, weight_decay=decay, early_stopping=stopping, **fields)
 

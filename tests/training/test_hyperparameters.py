@@ -1,4 +1,4 @@
-"""The recipe: what "auto" means at each size, what is refused, and which phases follow."""
+"""What "auto" means at each size, and what is refused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from sasanet.errors import InvalidInputError
 from sasanet.network.architecture import ARCHITECTURES, Architecture
-from sasanet.training.hyperparameters import make_phases, resolve
+from sasanet.training.hyperparameters import resolve
 
 PARAMETERS = {
     "network": "set",
@@ -20,15 +20,14 @@ PARAMETERS = {
     "batch_size": "auto",
     "max_epochs": "auto",
     "patience": "auto",
-    "attribution_steps": "auto",
     "validation_fraction": 0.1,
-    "teacher": 0.0,
+    "teacher_weight": 0.0,
     "time_limit": math.inf,
     "verbose": False,
 }
 
 
-def recipe(n_rows=300, clarity=0.0, **changes):
+def resolved(n_rows=300, clarity=0.0, **changes):
     return resolve(PARAMETERS | changes, n_rows, clarity)
 
 
@@ -48,7 +47,7 @@ def recipe(n_rows=300, clarity=0.0, **changes):
     ],
 )
 def test_auto_follows_the_number_of_rows(n_rows, batch_size, epochs, attribution_steps):
-    found = recipe(n_rows)
+    found = resolved(n_rows)
     assert found.batch_size == batch_size
     assert found.epochs == epochs
     assert found.attribution_steps == attribution_steps
@@ -68,58 +67,60 @@ SIZES = [1, 2_559, 2_560, 5_119, 5_120, 10_240, 20_479, 20_480, 10**7]
 
 @pytest.mark.parametrize("n_rows", SIZES)
 def test_the_batch_is_a_power_of_two_within_its_bounds(n_rows):
-    check_auto(lambda n: recipe(n).batch_size, n_rows)
-    check_auto(lambda n: recipe(n, preset="best", teacher_weight=0.5).batch_size, n_rows)
+    check_auto(lambda n: resolved(n).batch_size, n_rows)
+    check_auto(lambda n: resolved(n, preset="best", teacher_weight=0.5).batch_size, n_rows)
     share, least = (25, 128) if n_rows < 20_000 else (40, 64)
-    check_auto(lambda n: recipe(n, teacher_weight=0.5).batch_size, n_rows, share, least)
+    check_auto(lambda n: resolved(n, teacher_weight=0.5).batch_size, n_rows, share, least)
 
 
 @pytest.mark.parametrize("n_rows", SIZES)
 def test_the_sequence_module_takes_small_batches(n_rows):
-    assert recipe(n_rows, network="sequence").batch_size == min(128, recipe(n_rows).batch_size)
-    assert recipe(n_rows, network="sequence", batch_size=300).batch_size == 300
+    assert resolved(n_rows, network="sequence").batch_size == min(128, resolved(n_rows).batch_size)
+    assert resolved(n_rows, network="sequence", batch_size=300).batch_size == 300
 
 
 def test_another_rule_for_the_batch_is_noticed():
     with pytest.raises(AssertionError):
         check_auto(lambda n: n // 40, 12_000)
     with pytest.raises(AssertionError):
-        check_auto(lambda n: recipe(n).batch_size // 2, 10_240)
+        check_auto(lambda n: resolved(n).batch_size // 2, 10_240)
 
 
 def test_given_numbers_replace_auto():
-    found = recipe(
-        50_000, batch_size=32, max_epochs=3, attribution_steps=0, time_limit=9, verbose=1
-    )
+    learned = Architecture(attribution="context", attribution_steps=0)
+    settings = {"batch_size": 32, "max_epochs": 3, "time_limit": 9, "verbose": 1}
+    found = resolved(50_000, network=learned, **settings)
     assert (found.batch_size, found.epochs, found.attribution_steps) == (32, 3, 0)
     assert found.time_limit == 9.0
     assert found.verbose is True
 
 
-AUTO = {"dropout": "auto", "validation_fraction": "auto", "teacher": "auto"}
+AUTO = {"dropout": "auto", "validation_fraction": "auto", "teacher_weight": "auto"}
 
 
 @pytest.mark.parametrize(("n_rows", "dropout", "held_out"), [(9_999, 0.3, 0.2), (10_000, 0.1, 0.1)])
 def test_small_tables_are_held_back_more(n_rows, dropout, held_out):
-    found = recipe(n_rows, **AUTO | {"teacher": 0})
+    found = resolved(n_rows, **AUTO | {"teacher_weight": 0})
     assert (found.dropout, found.validation_fraction) == (dropout, held_out)
 
 
 @pytest.mark.parametrize(("n_rows", "held_out"), [(9_999, 0.2), (10_000, 0.1)])
 def test_with_a_teacher_nothing_is_held_out_unless_it_is_asked_for(n_rows, held_out):
-    assert recipe(n_rows, **AUTO).validation_fraction == 0
-    assert recipe(n_rows, **AUTO | {"validation_fraction": 0.3}).validation_fraction == 0.3
+    assert resolved(n_rows, **AUTO).validation_fraction == 0
+    assert resolved(n_rows, **AUTO | {"validation_fraction": 0.3}).validation_fraction == 0.3
     # Whoever wants to stop early needs rows to stop by.
-    assert recipe(n_rows, **AUTO | {"patience": 5}).validation_fraction == held_out
+    assert resolved(n_rows, **AUTO | {"patience": 5}).validation_fraction == held_out
 
 
 @pytest.mark.parametrize(
     ("clarity", "epochs"), [(0.0, 4), (0.02, 4), (0.1, 9), (0.2, 18), (0.6, 54), (0.9, 81)]
 )
 def test_labels_that_say_little_are_not_learned_by_heart(clarity, epochs):
-    assert recipe(12_000, clarity, **AUTO).epochs == epochs
-    untaught = recipe(12_000, clarity, **AUTO | {"teacher": 0})  # held-out rows choose the epoch
-    assert untaught.epochs == min(round(50 * (1 + clarity)), 100)
+    assert resolved(12_000, clarity, **AUTO).epochs == epochs
+    untaught = resolved(
+        12_000, clarity, **AUTO | {"teacher_weight": 0}
+    )  # held-out rows choose the epoch
+    assert untaught.epochs == min(round(50 * (1 + clarity)), 100)  # held-out rows choose one
 
 
 @pytest.mark.parametrize(
@@ -137,7 +138,7 @@ def test_labels_that_say_little_are_not_learned_by_heart(clarity, epochs):
     ],
 )
 def test_clear_labels_allow_more_steps(n_rows, clarity, batch_size, epochs, dropout):
-    found = recipe(n_rows, clarity, **AUTO)
+    found = resolved(n_rows, clarity, **AUTO)
     assert (found.batch_size, found.epochs) == (batch_size, epochs)
     assert found.dropout == pytest.approx(dropout)
 
@@ -149,31 +150,31 @@ def test_clear_labels_allow_more_steps(n_rows, clarity, batch_size, epochs, drop
         (19_999, {}, 4e-3),
         (20_000, {}, 2e-3),
         (300, {"preset": "best"}, 2e-3),
-        (300, {"teacher": 0}, 2e-3),
+        (300, {"teacher_weight": 0}, 2e-3),
         (300, {"network": "sequence"}, 2e-3),
         (300, {"learning_rate": 0.5}, 0.5),
     ],
 )
 def test_few_rows_are_learned_in_large_steps(n_rows, settings, rate):
-    found = recipe(n_rows, **AUTO | {"learning_rate": "auto"} | settings)
+    found = resolved(n_rows, **AUTO | {"learning_rate": "auto"} | settings)
     assert found.learning_rate == rate
     assert found.attribution_rate == settings.get("learning_rate", 2e-3)
 
 
 def test_the_best_preset_takes_more_steps_on_small_tables():
     taught = {**AUTO, "clarity": 0.5}
-    assert recipe(1_000, preset="best", **taught).steps(1_000) == 38 * 16
-    assert recipe(1_000, **taught).steps(1_000) == 19 * 8
+    assert resolved(1_000, preset="best", **taught).steps(1_000) == 38 * 16
+    assert resolved(1_000, **taught).steps(1_000) == 19 * 8
 
 
 def test_the_teacher_is_for_set_networks_unless_asked_for():
-    assert recipe(teacher_weight="auto").teacher == 0.5
-    assert recipe(teacher_weight="auto", network="sequence").teacher == 0
-    assert recipe(teacher_weight=0.25, network="sequence").teacher == 0.25
+    assert resolved(teacher_weight="auto").teacher_weight == 0.5
+    assert resolved(teacher_weight="auto", network="sequence").teacher_weight == 0
+    assert resolved(teacher_weight=0.25, network="sequence").teacher_weight == 0.25
 
 
 def test_numbers_of_numpy_are_numbers():
-    found = recipe(batch_size=np.int64(32), patience=np.int8(3), learning_rate=np.float32(0.5))
+    found = resolved(batch_size=np.int64(32), patience=np.int8(3), learning_rate=np.float32(0.5))
     assert (found.batch_size, found.patience, found.learning_rate) == (32, 3, 0.5)
     assert type(found.batch_size) is int
     assert type(found.learning_rate) is float
@@ -181,26 +182,27 @@ def test_numbers_of_numpy_are_numbers():
 
 def test_the_network_may_be_a_name_or_an_architecture():
     mine = Architecture(width=9)
-    assert recipe(network="paper-income").architecture is ARCHITECTURES["paper-income"]
-    assert recipe(network=mine).architecture is mine
+    assert resolved(network="paper-income").architecture is ARCHITECTURES["paper-income"]
+    assert resolved(network=mine).architecture is mine
 
 
 def test_the_best_preset_sees_the_rows_of_a_large_table_more_often():
-    taught = {"teacher": "auto", "clarity": 0.4}
-    assert recipe(300_000, **taught).epochs == 8
-    assert recipe(300_000, preset="best", **taught).epochs == 12
-    assert recipe(40_000, **taught).epochs == 20
-    assert recipe(40_000, preset="best", **taught).epochs == 21
-    assert recipe(300_000, preset="best", max_epochs=3, **taught).epochs == 3
+    taught = {"teacher_weight": "auto", "clarity": 0.4}
+    assert resolved(300_000, **taught).epochs == 8
+    assert resolved(300_000, preset="best", **taught).epochs == 12
+    assert resolved(40_000, **taught).epochs == 20
+    assert resolved(40_000, preset="best", **taught).epochs == 21
+    assert resolved(300_000, preset="best", max_epochs=3, **taught).epochs == 3
 
 
 def test_the_best_preset_has_members_unless_the_shape_is_given():
-    assert recipe().architecture.members == 1
-    assert recipe(preset="best").architecture.members == 2
-    assert recipe(100_000, preset="best").architecture.members == 4
-    assert recipe(preset="best", network="sequence").architecture is ARCHITECTURES["sequence"]
+    assert resolved().architecture.members == 1
+    assert resolved(preset="best").architecture.members == 2
+    assert resolved(100_000, preset="best").architecture.members == 4
     mine = Architecture(width=8)
-    assert recipe(preset="best", network=mine).architecture is mine
+    assert resolved(preset="best", network=mine).architecture is mine
+    sequence = ARCHITECTURES["sequence"]  # by its name it is refused, as a shape it is taken
+    assert resolved(preset="best", network=sequence).architecture is sequence
 
 
 # --- what is refused ---------------------------------------------------------------------------
@@ -217,9 +219,9 @@ BAD = [
     ("dropout", -0.1),
     ("dropout", 1),
     ("dropout", math.nan),
-    ("teacher", -0.1),
-    ("teacher", 1),
-    ("teacher", "trees"),
+    ("teacher_weight", -0.1),
+    ("teacher_weight", 1),
+    ("teacher_weight", "trees"),
     ("batch_size", 0),
     ("batch_size", 2.5),
     ("batch_size", "big"),
@@ -228,7 +230,6 @@ BAD = [
     ("max_epochs", "many"),
     ("patience", 0),
     ("patience", "long"),
-    ("attribution_steps", -1),
     ("validation_fraction", -0.1),
     ("validation_fraction", 1.0),
     ("time_limit", 0),
@@ -252,7 +253,7 @@ BUGS = [
 def check_sentence(name, value):
     """One sentence: the parameter, what must hold, and the value that came."""
     with pytest.raises(InvalidInputError) as info:
-        recipe(**{name: value})
+        resolved(**{name: value})
     text = str(info.value)
     assert text.startswith(f"{name} must be ")
     assert text.endswith(f", got {value!r}")
@@ -275,16 +276,11 @@ def test_a_parameter_of_another_kind_gets_one_sentence(name, value):
         ("learning_rate", 0, "learning_rate must be 'auto' or a number above 0, got 0"),
         ("dropout", 1, "dropout must be 'auto' or a number at least 0 and below 1, got 1"),
         ("patience", 0, "patience must be 'auto' or a whole number of at least 1, got 0"),
-        (
-            "attribution_steps",
-            -1,
-            "attribution_steps must be 'auto' or a whole number of at least 0, got -1",
-        ),
     ],
 )
 def test_the_sentence_says_what_must_hold(name, value, sentence):
     with pytest.raises(InvalidInputError) as info:
-        recipe(**{name: value})
+        resolved(**{name: value})
     assert str(info.value) == sentence
 
 
@@ -294,58 +290,25 @@ def test_the_sentence_says_what_must_hold(name, value, sentence):
         ("weight_decay", 0),
         ("dropout", 0),
         ("validation_fraction", 0),
-        ("attribution_steps", 0),
         ("batch_size", 1),
         ("time_limit", math.inf),
     ],
 )
 def test_the_edge_of_what_is_allowed_is_allowed(name, value):
-    assert getattr(recipe(**{name: value}), name) == value
+    assert getattr(resolved(**{name: value}), name) == value
 
 
-# --- phases ------------------------------------------------------------------------------------
-
-
-def described(phases):
-    return [(phase.name, phase.parts) for phase in phases]
-
-
-VALUE = ("value", ("marginal",))
-POLISH = ("attribution", ("attribution",))
-JOINT = ("joint", ("marginal", "attribution"))
-
-
-@pytest.mark.parametrize(
-    ("network", "steps", "expected"),
-    [
-        (Architecture(), 10, [VALUE]),  # a formula: nothing to distil
-        (Architecture(attribution="context"), 10, [VALUE, POLISH]),
-        (Architecture(attribution="context"), 0, [VALUE]),
-        (Architecture(attribution="attention"), 10, [VALUE, POLISH]),
-        (Architecture(attribution="none"), 10, [VALUE]),
-        (ARCHITECTURES["sequence"], 10, [JOINT, POLISH]),
-        (ARCHITECTURES["sequence"], 0, [JOINT]),
-        (Architecture(marginal="sequence", attribution="none"), 10, [("joint", ("marginal",))]),
-    ],
-)
-def test_prediction_comes_first_and_then_its_attributions(network, steps, expected):
-    phases = make_phases(recipe(network=network, attribution_steps=steps), 300)
-    assert described(phases) == expected
-
-
-@pytest.mark.parametrize(
-    ("n_rows", "batch_size", "steps"), [(300, 64, 7 * 5), (320, 64, 7 * 5), (10, 64, 7)]
-)
-def test_an_epoch_is_once_through_the_rows(n_rows, batch_size, steps):
-    learned = Architecture(attribution="context")
-    settings = {"batch_size": batch_size, "max_epochs": 7, "learning_rate": 0.25}
-    found = recipe(n_rows, network=learned, **settings)
-    value, polish = make_phases(found, n_rows)
-    assert (value.steps, value.batch_size, value.learning_rate) == (steps, batch_size, 0.25)
-    assert (polish.steps, polish.batch_size) == (469, 128)
-    assert polish.learning_rate == 0.25
+@pytest.mark.parametrize("network", sorted(set(ARCHITECTURES) - {"set"}))
+def test_the_best_preset_is_refused_where_it_would_do_nothing(network):
+    assert resolved(network=network).architecture is ARCHITECTURES[network]
+    with pytest.raises(InvalidInputError) as info:
+        resolved(network=network, preset="best")
+    assert str(info.value) == (
+        "preset='best' must go with network='set', whose members it trains, "
+        f"got {network!r}; leave preset out, or give an Architecture of your own"
+    )
 
 
 def test_training_goes_on_until_the_learning_rate_is_zero_unless_told_otherwise():
-    assert recipe(max_epochs=23).patience == 23
-    assert recipe(max_epochs=23, patience=5).patience == 5
+    assert resolved(max_epochs=23).patience == 23
+    assert resolved(max_epochs=23, patience=5).patience == 5

@@ -15,9 +15,9 @@ from torch.nn import functional as F
 
 from sasanet.table.columns import Columns
 from sasanet.training import loop
-from sasanet.training.loop import Rows, train, validation_loss
-from sasanet.training.sasanet_losses import STEPS
-from training_rows import COLUMNS, SEQUENCE, TASKS, config, make_rows, phase
+from sasanet.training.loop import Rows
+from sasanet.training.sasanet_losses import validation_loss
+from training_rows import COLUMNS, LOSSES, SEQUENCE, TASKS, config, make_rows, phase, train
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def complete_loss(network, given, settings):
     """Return the prediction loss of complete rows, which is what many rows are judged by."""
     times = 1 + 1000 // len(given)
     parts = (given.cells.repeat(times, 1), given.targets.repeat(times), given.weights.repeat(times))
-    return validation_loss(network, Rows(*parts), settings)
+    return validation_loss(network, Rows(*parts), settings.objective)
 
 
 def check_learned(end, start):
@@ -170,7 +170,7 @@ def against(rows):
 def check_best(network, history, validation, settings):
     """The network is the one of the epoch with the smallest validation loss."""
     best = min(record["validation_loss"] for record in history.epochs)
-    assert abs(validation_loss(network, validation, settings) - best) < 1e-6
+    assert abs(validation_loss(network, validation, settings.objective) - best) < 1e-6
 
 
 @pytest.mark.parametrize("fields", [{}, SEQUENCE], ids=["set", "sequence"])
@@ -221,13 +221,14 @@ def test_the_validation_loss_is_that_of_rows_as_they_are(make_network, rows):
     expected = (losses * weights).sum() / weights.sum()
     judged = Rows(given.cells, given.targets, weights)
     assert complete_loss(network, judged, settings) == pytest.approx(expected.item(), abs=1e-5)
-    few = validation_loss(network, judged, replace(settings, full_share=1.0))
+    few = validation_loss(network, judged, replace(settings.objective, full_share=1.0))
     assert few == pytest.approx(expected.item(), abs=1e-5)
 
 
 def test_few_rows_are_also_judged_by_fixed_coalitions(make_network, rows):
     network, given = make_network(COLUMNS), rows()
-    found = [validation_loss(network, given, config(full_share=share)) for share in (1.0, 0.5, 0.5)]
+    objectives = [config(full_share=share).objective for share in (1.0, 0.5, 0.5)]
+    found = [validation_loss(network, given, objective) for objective in objectives]
     assert found[0] != pytest.approx(found[1], abs=1e-4)
     assert found[1] == found[2]
 
@@ -247,13 +248,6 @@ def test_a_time_limit_ends_training_in_time(make_network, rows, seeded, phases):
     check_usable(network, rows().cells)
 
 
-def test_prediction_gets_two_thirds_of_the_time():
-    both = config(phase("value"), phase("attribution"))
-    assert loop._share(both.phases[0], both) == pytest.approx(2 / 3)
-    assert loop._share(both.phases[1], both) == pytest.approx(1 / 3)
-    assert loop._share(both.phases[0], config(phase("value"))) == 1
-
-
 def test_with_hardly_any_time_there_is_one_step_a_phase(make_network, rows, seeded):
     network = make_network(COLUMNS)
     history = train(network, rows(), rows(seed=1), config(time_limit=1e-9), seeded())
@@ -264,22 +258,22 @@ def test_with_hardly_any_time_there_is_one_step_a_phase(make_network, rows, seed
 # --- interrupts --------------------------------------------------------------------------------
 
 
-def raising(step, error, after):
-    """Return a step that works so many times and then raises."""
+def raising(loss, error, after):
+    """Return a loss that works so many times and then raises."""
     calls = []
 
-    def interrupted(*arguments):
+    def interrupted(*arguments, **settings):
         calls.append(1)
         if len(calls) > after:
             raise error
-        return step(*arguments)
+        return loss(*arguments, **settings)
 
     return interrupted
 
 
 @pytest.mark.parametrize("after", [0, 3, 14])
 def test_an_interrupt_keeps_a_usable_network(make_network, rows, seeded, monkeypatch, after):
-    monkeypatch.setitem(STEPS, "value", raising(STEPS["value"], KeyboardInterrupt, after))
+    monkeypatch.setitem(LOSSES, "value", raising(LOSSES["value"], KeyboardInterrupt, after))
     network = make_network(COLUMNS, dropout=0.1)
     settings = config(phase(), phase("attribution"))
     history = train(network, rows(), rows(seed=1), settings, seeded())
@@ -290,7 +284,7 @@ def test_an_interrupt_keeps_a_usable_network(make_network, rows, seeded, monkeyp
 
 
 def test_an_interrupt_brings_the_best_weights_back(make_network, rows, seeded, monkeypatch):
-    monkeypatch.setitem(STEPS, "value", raising(STEPS["value"], KeyboardInterrupt, 30))
+    monkeypatch.setitem(LOSSES, "value", raising(LOSSES["value"], KeyboardInterrupt, 30))
     network, settings, validation = make_network(COLUMNS), config(), against(rows())
     history = train(network, rows(), validation, settings, seeded())
     assert history.interrupted
@@ -300,8 +294,8 @@ def test_an_interrupt_brings_the_best_weights_back(make_network, rows, seeded, m
 def test_an_interrupt_while_distilling_keeps_the_prediction(
     make_network, rows, seeded, monkeypatch
 ):
-    step = raising(STEPS["attribution"], KeyboardInterrupt, 6)
-    monkeypatch.setitem(STEPS, "attribution", step)
+    loss = raising(LOSSES["attribution"], KeyboardInterrupt, 6)
+    monkeypatch.setitem(LOSSES, "attribution", loss)
     network, validation = make_network(COLUMNS), rows(seed=1)
     settings = config(phase(), phase("attribution"))
     history = train(network, rows(), validation, settings, seeded())
@@ -313,7 +307,7 @@ def test_an_interrupt_while_distilling_keeps_the_prediction(
 
 
 def test_other_errors_are_not_swallowed(make_network, rows, seeded, monkeypatch):
-    monkeypatch.setitem(STEPS, "value", raising(STEPS["value"], ValueError("no"), 3))
+    monkeypatch.setitem(LOSSES, "value", raising(LOSSES["value"], ValueError("no"), 3))
     network = make_network(COLUMNS)
     with pytest.raises(ValueError, match="no"):
         train(network, rows(), None, config(), seeded())
@@ -353,13 +347,13 @@ def test_prediction_moves_the_marginal_module_only(make_network, rows, seeded):
 
 @pytest.mark.parametrize("name", ["value", "attribution"])
 def test_only_what_learns_is_in_training_mode(make_network, rows, seeded, monkeypatch, name):
-    seen, step = [], STEPS[name]
+    seen, loss = [], LOSSES[name]
 
-    def watching(network, *rest):
+    def watching(network, *rest, **settings):
         seen.append((network.marginal.training, network.attribution.training))
-        return step(network, *rest)
+        return loss(network, *rest, **settings)
 
-    monkeypatch.setitem(STEPS, name, watching)
+    monkeypatch.setitem(LOSSES, name, watching)
     network = make_network(COLUMNS, dropout=0.5)
     train(network, rows(), rows(seed=1), config(phase(name, steps=9)), seeded())
     assert set(seen) == {(name == "value", name == "attribution")}
@@ -369,10 +363,10 @@ def test_only_what_learns_is_in_training_mode(make_network, rows, seeded, monkey
 def test_only_matrices_decay_and_only_while_predicting(make_network):
     network = make_network(COLUMNS)
     matrices = {id(module.weight) for module in network.modules() if isinstance(module, nn.Linear)}
-    for name, decay in (("value", 0.01), ("attribution", 0.0)):
-        learned = network.parts(phase(name).parts)
-        optimizer = loop._make_optimizer(network, learned, phase(name), config())
-        (decaying, noted), (others, none) = optimizer.groups
+    settings = config(phase("value"), phase("attribution"), weight_decay=0.01)
+    for made, decay in zip(settings.made_phases(None), (0.01, 0.0), strict=True):
+        learned = network.parts(made.parts)
+        (decaying, noted), (others, none) = loop._make_optimizer(network, learned, made).groups
         assert (noted, none) == (decay, 0.0)
         assert {id(course.parameter) for course in decaying} <= matrices
         assert not {id(course.parameter) for course in others} & matrices

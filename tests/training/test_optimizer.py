@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from sasanet.training.learning_rate import Clock
+from sasanet.training.learning_rate import LearningRate
 from sasanet.training.optimizer import AdamW, clip_gradients
 
 # --- clipping ----------------------------------------------------------------------------------
@@ -58,10 +58,10 @@ def check_rates(rates, peak, warm_up):
 
 
 def test_the_learning_rate_warms_up_and_goes_down_to_zero():
-    clock = Clock(peak=0.5, steps=100, warm_up=100, limit=math.inf)
+    rate = LearningRate(peak=0.5, steps=100, warm_up=100, limit=math.inf)
     rates = []
-    while not clock.over():
-        rates.append(clock.next_rate())
+    while not rate.over():
+        rates.append(rate.next())
     assert len(rates) == 100
     check_rates(rates, 0.5, warm_up=10)
     with pytest.raises(AssertionError):
@@ -72,14 +72,14 @@ def test_the_learning_rate_warms_up_and_goes_down_to_zero():
 
 def test_with_a_time_limit_the_learning_rate_follows_the_time():
     limit = 600.0
-    clock = Clock(peak=1.0, steps=10**6, warm_up=1, limit=limit)
-    assert clock.next_rate() > 0.99
+    rate = LearningRate(peak=1.0, steps=10**6, warm_up=1, limit=limit)
+    assert rate.next() > 0.99
     rates = []
     for _ in range(2):  # half the time passes, and then the rest
-        clock.start -= limit / 2
-        rates.append(clock.next_rate())
+        rate.start -= limit / 2
+        rates.append(rate.next())
     assert rates == pytest.approx([0.5, 0.0], abs=0.02)
-    assert clock.over()
+    assert rate.over()
 
 
 # --- AdamW -------------------------------------------------------------------------------------

@@ -10,10 +10,16 @@ from torch.nn import functional as F
 
 from sasanet.network.coalitions import random_coalitions, random_orders, random_prefixes
 from sasanet.table.columns import Columns
-from sasanet.training import loop
-from sasanet.training.loop import Rows, train
-from sasanet.training.sasanet_losses import STEPS
-from training_rows import COLUMNS, SEQUENCE, config, make_rows, phase
+from sasanet.training.loop import Rows
+from sasanet.training.losses import Objective
+from sasanet.training.sasanet_losses import (
+    attribution_batch_loss,
+    joint_batch_loss,
+    value_batch_loss,
+)
+from training_rows import COLUMNS, LOSSES, SEQUENCE, config, make_rows, phase, train
+
+OBJECTIVE = Objective("binary", torch.zeros(1), full_share=0.5)
 
 
 @pytest.fixture
@@ -35,8 +41,8 @@ def check_prefix_mean(loss, network, given, orders):
 
 def test_the_joint_loss_is_the_papers_mean_over_prefixes(make_network, rows, seeded):
     network = make_network(COLUMNS, attribution_weight=0.0, **SEQUENCE)
-    given, settings = rows(missing=0.0), config(full_share=0.0)
-    loss = loop.joint_step(network, given, settings, seeded(4))
+    given, objective = rows(missing=0.0), Objective("binary", torch.zeros(1), full_share=0.0)
+    loss = joint_batch_loss(network, given, seeded(4), objective)
     check_prefix_mean(loss, network, given, random_orders(given.present, seeded(4)))
     with pytest.raises(AssertionError):
         check_prefix_mean(loss, network, given, random_orders(given.present, seeded(5)))
@@ -44,7 +50,7 @@ def test_the_joint_loss_is_the_papers_mean_over_prefixes(make_network, rows, see
 
 def test_every_member_has_a_loss_of_its_own(make_network, rows, seeded):
     network, given = make_network(COLUMNS, members=3, attribution="none"), rows()
-    loss = loop.value_step(network, given, config(), seeded(4))
+    loss = value_batch_loss(network, given, seeded(4), OBJECTIVE)
     present, kept = given.present, random_coalitions(given.present, seeded(4))
     masks = torch.stack([present, kept, present & ~kept], 1).float()
     members = network.marginal.members(network.marginal.cell_vectors(given.cells, present))
@@ -84,7 +90,7 @@ def test_the_attribution_loss_is_the_mean_of_an_order_and_its_reverse(
 ):
     network, given = make_network(COLUMNS, **fields), rows(n_rows=16, missing=missing)
     with torch.no_grad():
-        found = loop.attribution_step(network, given, config(), seeded(4))
+        found = attribution_batch_loss(network, given, seeded(4))
         generator = seeded(4)
         orders = random_orders(given.present, generator)
         kept = random_prefixes(given.present, orders, generator)
@@ -106,14 +112,14 @@ def training_reverse(orders, kept):
 
 
 def test_the_joint_loss_adds_the_distillation_by_its_weight(make_network, rows, seeded):
-    given, settings = rows(n_rows=16), config()
+    given = rows(n_rows=16)
     with torch.no_grad():
         plain, heavy = (
-            loop.joint_step(
+            joint_batch_loss(
                 make_network(COLUMNS, attribution_weight=weight, **SEQUENCE),
                 given,
-                settings,
                 seeded(4),
+                OBJECTIVE,
             )
             for weight in (0.0, 3.0)
         )
@@ -129,7 +135,7 @@ def test_one_feature_leaves_nothing_to_distil(make_network, make_cells, seeded):
     columns = Columns((5,), (True,))
     cells = make_cells(columns, 8, missing=0.0).round()
     given = Rows(cells, torch.zeros(8), torch.ones(8))
-    loss = loop.attribution_step(make_network(columns), given, config(), seeded())
+    loss = attribution_batch_loss(make_network(columns), given, seeded())
     assert loss.item() < 1e-9
 
 
@@ -140,7 +146,7 @@ def test_labels_of_rows_without_weight_do_not_matter(make_network, rows, seeded,
     wrong = torch.where(weights == 0, 1 - given.targets, given.targets)
     with torch.no_grad():
         losses = [
-            STEPS[name](network, Rows(given.cells, targets, w), config(), seeded(2)).item()
+            LOSSES[name](network, Rows(given.cells, targets, w), seeded(2), OBJECTIVE).item()
             for targets, w in ((given.targets, weights), (wrong, weights), (wrong, 0 * weights + 1))
         ]
     assert losses[0] == losses[1]
