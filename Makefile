@@ -8,9 +8,10 @@ TABLES := $(addprefix paper-,prediction masking timing values figures)
 # One test process per core, one thread in each: torch's threads only wait for each other when all cores are busy.
 JOBS ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 test test-lowest coverage: export OMP_NUM_THREADS := 1
+BROWSER := $(firstword $(foreach name,chromium chromium-browser google-chrome,$(shell command -v $(name))))
 PARALLEL := --numprocesses $(JOBS) --dist worksteal
 
-.PHONY: demo test test-lowest coverage browser browser-on-ci lint types check hooks clean bench-core bench-faithful bench-accuracy bench-stream paper $(TABLES) paper-quick picture
+.PHONY: demo test test-lowest coverage browser browser-on-ci lint types check hooks docs clean bench-core bench-faithful bench-accuracy bench-stream paper $(TABLES) paper-quick picture
 .DEFAULT_GOAL := test
 
 # One environment for everything; rebuilt when the requirements change.
@@ -47,23 +48,25 @@ $(LOWEST)/.ready: pyproject.toml constraints.txt tools/lowest_versions.py
 	$(LOWEST)/bin/python -m pip install --quiet -r $(LOWEST)/lowest.txt --editable .
 	touch $@
 
-# The report's tests open it in a real browser and are skipped without one. Only this step installs it, Debian's
-# Chromium as root; `make test` takes it on continuous integration alone, and NO_BROWSER=1 refuses it everywhere.
+# The report's tests open it in a real browser and are skipped without one. Only this step installs it, as root from
+# Debian's packages; `make test` takes it on continuous integration alone (CI=true), and NO_BROWSER=1 refuses it everywhere.
 browser:
-	@if [ "$(NO_BROWSER)" = 1 ]; then echo "NO_BROWSER=1: no browser is installed, tests that need one are skipped"; \
-	elif command -v chromium; then echo "Chromium is here already"; \
-	elif [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
-		echo "Chromium is missing, and only root can install it here, with apt-get: please install it by hand"; \
-	else \
-		echo "Installing Debian's package chromium: apt-get install --no-install-recommends chromium"; \
-		apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; \
-	fi
+ifeq ($(NO_BROWSER),1)
+	@echo "NO_BROWSER=1: no browser is installed, and tests that need one are skipped"
+else ifneq ($(BROWSER),)
+	@echo "There is a browser: $(BROWSER)"
+else ifneq ($(if $(shell command -v apt-get),$(shell id -u)),0)
+	@echo "There is no browser, and only root can install one here: please install Chromium by hand"
+else
+	@echo "Installing Chromium from Debian's packages (NO_BROWSER=1 refuses it)"
+	apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium
+endif
 
 ifeq ($(CI),true)
 browser-on-ci: browser
 else
 browser-on-ci:
-	@command -v chromium >/dev/null || echo "No Chromium: tests that need a browser are skipped ('make browser' installs it)"
+	@[ -n "$(BROWSER)" ] || echo "There is no browser: tests that need one are skipped ('make browser' installs it)"
 endif
 
 check: lint types
@@ -78,6 +81,12 @@ types: $(READY)
 # Every commit is checked from now on.
 hooks: $(READY)
 	$(BIN)/pre-commit install
+
+# The site, offline, with warnings as errors: docs/_build/html/index.html. It runs the examples of the gallery.
+docs: $(READY)
+	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[docs]'
+	$(BIN)/python docs/make_llms.py
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going docs docs/_build/html
 
 # Long measurements, by hand: they write bench/results/*/*.json and a page in docs, resuming where they stopped.
 bench-core: $(READY)
@@ -109,4 +118,4 @@ picture: $(READY) browser
 	$(BIN)/python -m bench.picture
 
 clean:
-	rm -rf $(VENV) $(LOWEST) demo-output htmlcov .coverage .coverage.*
+	rm -rf $(VENV) $(LOWEST) demo-output htmlcov .coverage .coverage.* docs/_build docs/api docs/examples

@@ -16,9 +16,11 @@ TOLERANCE = 1e-3
 
 @pytest.fixture(scope="module")
 def browser():
+    if os.environ.get("NO_BROWSER") == "1":
+        pytest.skip("NO_BROWSER=1 refuses a browser")
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
-        what = "no Chromium on PATH; install it with: apt-get install chromium"
+        what = "no Chromium on PATH; install it with: make browser"
         pytest.fail(what) if os.environ.get("CI") == "true" else pytest.skip(what)
     from playwright.sync_api import sync_playwright
 
