@@ -32,7 +32,8 @@ from sasanet.training.loop import Phase, Rows
 from sasanet.training.phases import sasanet_phases
 
 _TEACHER_TIME = 1 / 3  # of the time limit
-_IMPORTANCE_ROWS = 256  # of the training table, evenly spaced
+_IMPORTANCE_ROWS = 256  # of the training table, evenly spaced; with many classes fewer
+_FEWEST_IMPORTANCE_ROWS = 16
 
 
 class SASANetModel(CertifiedModel):
@@ -120,7 +121,8 @@ class SASANetModel(CertifiedModel):
         """Measure the importance of every feature: mean |φ| over training rows and classes."""
         if network.attribution is None:
             return {}
-        some = rows.cells[:: math.ceil(len(rows) / _IMPORTANCE_ROWS)].cpu()
+        n_rows = max(_FEWEST_IMPORTANCE_ROWS, _IMPORTANCE_ROWS // data.n_outputs)
+        some = rows.cells[:: math.ceil(len(rows) / n_rows)].cpu()
         sizes = inference.attributions(network, some).abs().mean((0, 2)).numpy()
         return {"feature_importances_": sizes * data.target.scale}
 
