@@ -12,6 +12,16 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+__all__ = [
+    "InterruptedFitWarning",
+    "InvalidInputError",
+    "MissingPackageError",
+    "RefinementWarning",
+    "SasanetError",
+    "SavedFileError",
+    "ShortFitWarning",
+    "UnknownLevelWarning",
+]
 _PACKAGE = str(Path(__file__).parent)
 
 
@@ -58,7 +68,7 @@ def need_package(module: str, extra: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise MissingPackageError(module, extra) from error
+        raise MissingPackageError(module.split(".")[0], extra) from error
 
 
 def warn_user(message: str, category: type[Warning]) -> None:

@@ -19,7 +19,7 @@ Interval = tuple[float, float, float]  # value, low, high
 
 UNDEFINED: Interval = (math.nan, math.nan, math.nan)
 _RESAMPLES = 500
-_Z = 1.959964
+Z = 1.959964  # half of a 95 % interval, in standard errors
 
 
 def mean(numbers: Floats) -> Interval:
@@ -74,7 +74,7 @@ def bootstrap_around(statistic: Statistic, per_row: Floats) -> Interval:
     (1.0, 1.0, 1.0)
     """
     value, draws = _resample(statistic, per_row)
-    half = _Z * float(draws.std())
+    half = Z * float(draws.std())
     return value, max(0.0, value - half), value + half
 
 
@@ -87,9 +87,9 @@ def wilson(successes: Floats, counts: Floats) -> tuple[Floats, Floats]:
     >>> low.round(3), high.round(3)
     (array([0.]), array([0.278]))
     """
-    share, z2 = np.clip(successes / counts, 0.0, 1.0), _Z**2
+    share, z2 = np.clip(successes / counts, 0.0, 1.0), Z**2
     middle = share + z2 / (2 * counts)
-    half = _Z * np.sqrt(share * (1 - share) / counts + z2 / (4 * counts**2))
+    half = Z * np.sqrt(share * (1 - share) / counts + z2 / (4 * counts**2))
     scale = 1 + z2 / counts
     return np.maximum(0.0, (middle - half) / scale), np.minimum(1.0, (middle + half) / scale)
 

@@ -1,5 +1,7 @@
 """Plots that ask the model: profiles, arrivals, dependence, history. Compute and draw apart."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,13 +10,13 @@ from reported import credit, masses, penguins
 from sasanet import Explanation
 from sasanet.errors import InvalidInputError, MissingPackageError
 from sasanet.plots import (
-    arrival,
     arrival_data,
-    dependence,
     dependence_data,
-    history,
     history_data,
-    profile,
+    plot_arrival,
+    plot_dependence,
+    plot_history,
+    plot_profile,
     profile_data,
 )
 
@@ -88,7 +90,7 @@ def test_a_profile_of_several_classes_needs_one_of_them(axes):
     model, X = features(penguins())
     with pytest.raises(InvalidInputError, match="output="):
         profile_data(model, X)
-    assert profile(model, X, output="Gentoo", top=3, ax=axes) is axes
+    assert plot_profile(model, X, output="Gentoo", top=3, ax=axes) is axes
     assert [label.get_text() for label in axes.get_yticklabels()] == list(
         profile_data(model, X, output="Gentoo").index[:3]
     )
@@ -121,7 +123,7 @@ def test_missing_cells_never_arrive_and_certainty_is_the_predicted_class():
 def test_late_arrivals_are_one_step_and_numbers_have_no_certainty(axes):
     model, X = features(masses())
     assert arrival_data(model, X)["certainty"].isna().all()
-    assert arrival(model, X, top=2, ax=axes) is axes
+    assert plot_arrival(model, X, top=2, ax=axes) is axes
     words = [label.get_text() for label in axes.get_yticklabels()]
     assert words[0] == "nothing known"
     assert words[-1] == f"+ {int(X.iloc[0].notna().sum()) - 2} other features"
@@ -174,9 +176,19 @@ def test_rare_levels_are_one_line(explained):
     assert codes["x"].isna().all()
 
 
+def test_levels_that_no_row_has_are_left_out(explained, axes):
+    """A `category` column lists levels that may be absent here: of no rows there is no mean."""
+    job = explained.data["job"].astype(pd.CategoricalDtype(["pilot", "cook", "clerk", "nurse"]))
+    categorical = replace(explained, data=explained.data.assign(job=job))
+    data = dependence_data(categorical, "job")
+    pd.testing.assert_frame_equal(data, dependence_data(explained, "job"))
+    assert "nurse" not in data["label"].tolist()
+    assert plot_dependence(categorical, "job", ax=axes) is axes
+
+
 @pytest.mark.parametrize("feature", ["gain", "job", "age"])
 def test_dependence_draws_on_the_given_axes(explained, feature, axes):
-    assert dependence(explained, feature, ax=axes) is axes
+    assert plot_dependence(explained, feature, ax=axes) is axes
     assert ("missing" in axes.get_xlabel()) == (feature == "age")
 
 
@@ -201,7 +213,7 @@ class Trained:
 
 def test_history_rings_the_epochs_that_were_kept(axes):
     assert history_data(Trained())["train_loss"].tolist() == [3.0, 2.0, 1.0, 0.5]
-    assert history(Trained(), ax=axes) is axes
+    assert plot_history(Trained(), ax=axes) is axes
     rings = next(line for line in axes.lines if line.get_label() == "kept")
     assert sorted(rings.get_xdata()) == [2, 4]
     assert len({line.get_linestyle() for line in axes.lines}) > 2  # told apart in grey
@@ -226,7 +238,7 @@ def test_long_names_and_many_features_keep_the_picture_small(axes):
         def value(self, X, known):
             return known.sum(axis=2) * np.ones((len(X), 1))
 
-    for draw in (profile, arrival):
+    for draw in (plot_profile, plot_arrival):
         ax = draw(Wide(), rows)
         assert ax.figure.get_figheight() < 9
         assert max(len(label.get_text()) for label in ax.get_yticklabels()) <= 50
@@ -237,7 +249,7 @@ def test_long_names_and_many_features_keep_the_picture_small(axes):
 
 @pytest.mark.parametrize(
     "draw",
-    [lambda: history(Trained()), lambda: dependence(credit_explained(), "age")],
+    [lambda: plot_history(Trained()), lambda: plot_dependence(credit_explained(), "age")],
     ids=["history", "dependence"],
 )
 def test_they_say_what_to_install(draw, monkeypatch):

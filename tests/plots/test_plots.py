@@ -1,15 +1,22 @@
+"""Plots of explanations and audits: what is drawn, on which axes, and what is refused."""
+
+import inspect
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from sasanet import Explanation
+from sasanet import Explanation, plots
 from sasanet.audit import Audit, Bin, SizeCalibration
 from sasanet.errors import InvalidInputError, MissingPackageError
 from sasanet.plots import (
+    audit_data,
+    calibration_data,
     plot_audit,
     plot_calibration,
     plot_value_curve,
-    waterfall,
+    plot_waterfall,
+    value_curve_data,
     waterfall_data,
 )
 
@@ -32,11 +39,11 @@ def test_bars_lead_from_the_base_value_to_the_prediction(explanation):
 def test_it_draws_on_the_given_axes_and_returns_them(explanation):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     figure, ax = pyplot.subplots()
-    assert waterfall(explanation, row=1, ax=ax) is ax
+    assert plot_waterfall(explanation, row=1, ax=ax) is ax
     assert len(ax.patches) == 4
     figure.canvas.draw()
     pyplot.close(figure)
-    pyplot.close(waterfall(explanation).figure)
+    pyplot.close(plot_waterfall(explanation).figure)
 
 
 def test_several_outputs_are_refused_with_the_call_to_make(explanation):
@@ -49,7 +56,7 @@ def test_several_outputs_are_refused_with_the_call_to_make(explanation):
 def test_without_matplotlib_it_says_what_to_install(explanation, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     with pytest.raises(MissingPackageError, match=r"sasanet\[plots\]"):
-        waterfall(explanation)
+        plot_waterfall(explanation)
 
 
 def one_size(features, loss):
@@ -122,3 +129,45 @@ def test_audit_plots_say_what_to_install(draw, audited, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     with pytest.raises(MissingPackageError, match=r"sasanet\[plots\]"):
         draw(audited)
+
+
+def test_what_is_drawn_of_an_audit_is_there_as_tables(audited):
+    curve, calibration = audit_data(audited)
+    pd.testing.assert_frame_equal(curve, value_curve_data(audited))
+    pd.testing.assert_frame_equal(calibration, calibration_data(audited))
+    assert curve["features"].tolist() == [0, 1, 3, 5, 6]
+    np.testing.assert_allclose(curve["high"] - curve["low"], 0.2)
+    assert calibration["features"].tolist() == [1] * 3 + [5] * 3 + [6] * 3
+    one = calibration_data(audited, features=[3])
+    assert one["predicted"].tolist() == [0.1, 0.5, 0.99]
+    assert one["count"].tolist() == [30] * 3
+
+
+@pytest.mark.parametrize("tell", [audit_data, calibration_data, value_curve_data])
+def test_without_labels_there_are_no_tables_either(tell):
+    with pytest.raises(InvalidInputError, match=r"call model\.audit\(X, y\)"):
+        tell(Audit((), (), 90, 0, 1.0))
+
+
+def arguments(function):
+    """Return the names of a function's arguments but those of the axes."""
+    return [name for name in inspect.signature(function).parameters if name not in ("ax", "axes")]
+
+
+@pytest.mark.parametrize("name", [n for n in plots.__all__ if n.startswith("plot_")])
+def test_every_plot_has_its_data_function_and_takes_axes(name):
+    draw = getattr(plots, name)
+    tell = getattr(plots, f"{name.removeprefix('plot_')}_data")
+    last = list(inspect.signature(draw).parameters.values())[-1]
+    assert last.name == ("axes" if name == "plot_audit" else "ax")
+    assert last.default is None
+    # What only thins out a picture ("top") need not be an argument of the table.
+    assert [one for one in arguments(draw) if one != "top"] == [
+        one for one in arguments(tell) if one != "top"
+    ]
+    assert set(arguments(tell)) <= set(arguments(draw))
+
+
+def test_the_room_has_nothing_but_plots_and_their_data():
+    drawn = {name.removeprefix("plot_") for name in plots.__all__ if name.startswith("plot_")}
+    assert set(plots.__all__) == {f"plot_{n}" for n in drawn} | {f"{n}_data" for n in drawn}

@@ -1,29 +1,40 @@
-"""Explanations, audits and models in, pictures out: every plot takes an ``ax`` and returns it.
+"""Pictures of explanations, models and audits, drawn with matplotlib.
 
-What a plot shows is also there as data: ``dependence_data`` beside ``dependence``, and so on.
+Every ``plot_<name>`` takes the axes to draw on, or makes its own, and returns them. What it shows
+is also there as a table: ``<name>_data``, with the same arguments.
 
 What shap draws well is one call away: ``shap.plots.beeswarm(explanation.to_shap())``.
 """
 
-from sasanet.plots.arrival import arrival, arrival_data
-from sasanet.plots.audit import plot_audit, plot_calibration, plot_value_curve
-from sasanet.plots.dependence import dependence, dependence_data
-from sasanet.plots.history import history, history_data
-from sasanet.plots.profile import profile, profile_data
-from sasanet.plots.waterfall import waterfall, waterfall_data
+from sasanet.plots.arrival import arrival_data, plot_arrival
+from sasanet.plots.audit import (
+    audit_data,
+    calibration_data,
+    plot_audit,
+    plot_calibration,
+    plot_value_curve,
+    value_curve_data,
+)
+from sasanet.plots.dependence import dependence_data, plot_dependence
+from sasanet.plots.history import history_data, plot_history
+from sasanet.plots.profile import plot_profile, profile_data
+from sasanet.plots.waterfall import plot_waterfall, waterfall_data
 
 __all__ = [
-    "arrival",
     "arrival_data",
-    "dependence",
+    "audit_data",
+    "calibration_data",
     "dependence_data",
-    "history",
     "history_data",
+    "plot_arrival",
     "plot_audit",
     "plot_calibration",
+    "plot_dependence",
+    "plot_history",
+    "plot_profile",
     "plot_value_curve",
-    "profile",
+    "plot_waterfall",
     "profile_data",
-    "waterfall",
+    "value_curve_data",
     "waterfall_data",
 ]

@@ -1,4 +1,4 @@
-"""Explained rows in, how one feature's attribution depends on its value out."""
+"""How the attribution of one feature depends on its value."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from numpy.typing import NDArray
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
 from sasanet.explanation.explanation import Explanation
-from sasanet.explanation.wording import MISSING, shorten
-from sasanet.plots.axes import new_axes, tidy
+from sasanet.explanation.wording import MISSING, cell_text, shorten
+from sasanet.intervals import Z
+from sasanet.plots.axes import DARK, LIGHT, new_axes, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_BINS, _FEWEST = 20, 5  # bins, and rows in each
-_Z = 1.959964
-_DARK, _LIGHT = "#053061", "#7fb3d5"
-OTHERS = "(other levels)"
+_BINS = 20
+_FEWEST_ROWS = 5  # in a bin
+_OTHERS = "(other levels)"
+_COLUMNS = ["label", "x", "mean", "low", "high", "from", "to", "count"]
 
 
 def dependence_data(
@@ -37,9 +38,9 @@ def dependence_data(
     explanation : Explanation
         Of one output.
     feature : str
-        Which feature.
+        The feature's name.
     top : int
-        So many levels of a category, the most frequent first; the rest is one line.
+        How many levels of a category to show, the most frequent first; the rest is one line.
     as_levels : bool, optional
         Whether numbers are codes; by default a column of numbers is cut into bins of equal count.
 
@@ -59,35 +60,43 @@ def dependence_data(
     """
     if explanation.values.ndim != 2:
         raise InvalidInputError(
-            "Dependence is of one output, got this explanation has "
+            "A dependence plot shows one output, got an explanation of "
             f"{explanation.values.shape[2]}; choose one with explanation.output(name)"
         )
     one = explanation[:, feature]
-    column, values = one.data.iloc[:, 0].infer_objects(), one.values[:, 0]
-    number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-    there = column.notna().to_numpy()
-    if number if as_levels is None else not as_levels:
-        lines = _number_lines(column[there].to_numpy(dtype=np.float64), values[there])
+    column = one.data.iloc[:, 0].infer_objects()
+    values = one.values[:, 0]
+    present = column.notna().to_numpy()
+    if as_levels is None:
+        as_levels = not _is_number(column)
+    if as_levels:
+        # A categorical column lists levels that no row has: only the cells themselves count.
+        lines = _level_lines(column[present].astype(object).map(str), values[present], top)
     else:
-        lines = _level_lines(column[there].map(str), values[there], top)
-    if not there.all():
-        lines.append(_line(MISSING, np.nan, values[~there]))
-    return pd.DataFrame(lines, columns=["label", "x", "mean", "low", "high", "from", "to", "count"])
+        lines = _number_lines(column[present].to_numpy(dtype=np.float64), values[present])
+    if not present.all():
+        lines.append(_line(MISSING, np.nan, values[~present]))
+    return pd.DataFrame(lines, columns=_COLUMNS)
 
 
-def dependence(
-    explanation: Explanation, feature: str, top: int = 12, ax: Axes | None = None
+def _is_number(column: pd.Series) -> bool:
+    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+
+
+def plot_dependence(
+    explanation: Explanation,
+    feature: str,
+    *,
+    top: int = 12,
+    as_levels: bool | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw how one feature's attribution depends on its value.
 
     Parameters
     ----------
-    explanation : Explanation
-        Of one output.
-    feature : str
-        Which feature.
-    top : int
-        So many levels of a category.
+    explanation, feature, top, as_levels
+        As for :func:`dependence_data`.
     ax : matplotlib Axes, optional
         Where to draw.
 
@@ -96,8 +105,16 @@ def dependence(
     Axes
         The mean with its 95 % interval as error bars over the middle 80 % of the rows; missing
         cells, whose attribution is zero, at the end.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"job": ["cook", "cook", "clerk", None]})
+    >>> e = Explanation([[1.0], [2.0], [-1.0], [0.0]], np.zeros(4), rows, ("job",))
+    >>> ax = plot_dependence(e, "job")
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['cook (2)', 'clerk (1)', '(missing) (1)']
     """
-    data = dependence_data(explanation, feature, top=top)
+    data = dependence_data(explanation, feature, top=top, as_levels=as_levels)
     numbers = data["x"].notna().any()
     if ax is None:
         ax = new_axes((6.0, 4.2 if numbers else 0.32 * len(data) + 1.5))
@@ -116,50 +133,57 @@ def dependence(
 def _draw_numbers(ax: Axes, data: pd.DataFrame) -> None:
     curve = data[data["x"].notna()]
     x, mean = curve["x"].to_numpy(), curve["mean"].to_numpy()
-    ax.fill_between(x, curve["from"], curve["to"], color=_LIGHT, alpha=0.5, lw=0)
-    ax.errorbar(x, mean, yerr=_reach(curve), color=_DARK, marker="o", ms=3.5, lw=1.4, capsize=2)
+    ax.fill_between(x, curve["from"], curve["to"], color=LIGHT, alpha=0.5, lw=0)
+    ax.errorbar(
+        x, mean, yerr=_interval_arms(curve), color=DARK, marker="o", ms=3.5, lw=1.4, capsize=2
+    )
     ax.axhline(0.0, color="0.5", lw=0.8, ls="--")
 
 
 def _draw_levels(ax: Axes, data: pd.DataFrame) -> None:
-    heights, mean = np.arange(len(data))[::-1], data["mean"].to_numpy()
-    ax.hlines(heights, data["from"], data["to"], color=_LIGHT, lw=7)
-    ax.errorbar(mean, heights, xerr=_reach(data), color=_DARK, marker="o", ms=5, ls="", capsize=2)
+    heights = np.arange(len(data))[::-1]
+    mean = data["mean"].to_numpy()
+    ax.hlines(heights, data["from"], data["to"], color=LIGHT, lw=7)
+    ax.errorbar(
+        mean, heights, xerr=_interval_arms(data), color=DARK, marker="o", ms=5, ls="", capsize=2
+    )
     ax.axvline(0.0, color="0.5", lw=0.8, ls="--")
     counts = zip(data["label"], data["count"], strict=True)
     ax.set_yticks(heights, [f"{shorten(label, 36)} ({count:,})" for label, count in counts])
     ax.set_ylim(-0.6, len(data) - 0.4)
 
 
-def _reach(data: pd.DataFrame) -> Floats:
-    """Return how far the interval of the mean reaches down and up: (2, lines)."""
+def _interval_arms(data: pd.DataFrame) -> Floats:
+    """Return how far the interval of the mean extends down and up: (2, lines)."""
     return np.stack([data["mean"] - data["low"], data["high"] - data["mean"]])
 
 
 def _missing_note(data: pd.DataFrame) -> str:
-    gone = int(data.loc[data["x"].isna(), "count"].sum())
-    return f"  ({gone:,} of {int(data['count'].sum()):,} cells missing)" if gone else ""
+    missing = int(data.loc[data["x"].isna(), "count"].sum())
+    return f"  ({missing:,} of {int(data['count'].sum()):,} cells missing)" if missing else ""
 
 
 def _number_lines(numbers: Floats, values: Floats) -> list[list[object]]:
     """Return one line per bin of similar numbers."""
-    codes, lines = _bin_codes(numbers), []
+    codes = _bin_codes(numbers)
+    lines = []
     for code in np.unique(codes):
         inside = codes == code
-        ends = f"{numbers[inside].min():.6g}", f"{numbers[inside].max():.6g}"
-        label = ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+        low = cell_text(numbers[inside].min())
+        high = cell_text(numbers[inside].max())
+        label = low if low == high else f"{low} to {high}"
         lines.append(_line(label, float(numbers[inside].mean()), values[inside]))
     return lines
 
 
 def _bin_codes(numbers: Floats) -> NDArray[np.intp]:
-    """Return the bin of every number: bins of equal count, a dominating value has its own."""
+    """Return the bin of every number: bins of equal count, but a dominating value has its own."""
     distinct, place, counts = np.unique(numbers, return_inverse=True, return_counts=True)
     if len(distinct) <= _BINS:
         return np.asarray(place)
     heavy = counts > len(numbers) / _BINS
     light = np.where(heavy, 0, counts)
-    step = max(_FEWEST, light.sum() / max(1, _BINS - heavy.sum()))
+    step = max(_FEWEST_ROWS, light.sum() / max(1, _BINS - heavy.sum()))
     # A new bin starts where the light values have filled one, and on both sides of a heavy one.
     filled = (np.cumsum(light) - light) // step
     starts = np.diff(filled, prepend=0) > 0
@@ -172,11 +196,11 @@ def _level_lines(names: pd.Series, values: Floats, top: int) -> list[list[object
     frequent = list(names.value_counts(sort=True).index[:top])
     lines = [_line(name, np.nan, values[(names == name).to_numpy()]) for name in frequent]
     rest = ~names.isin(frequent).to_numpy()
-    return [*lines, _line(OTHERS, np.nan, values[rest])] if rest.any() else lines
+    return [*lines, _line(_OTHERS, np.nan, values[rest])] if rest.any() else lines
 
 
 def _line(label: str, x: float, values: Floats) -> list[object]:
     mean = float(values.mean())
-    half = _Z * float(values.std(ddof=1)) / np.sqrt(len(values)) if len(values) > 1 else 0.0
+    half = Z * float(values.std(ddof=1)) / np.sqrt(len(values)) if len(values) > 1 else 0.0
     low, high = np.quantile(values, [0.1, 0.9])
     return [label, x, mean, mean - half, mean + half, float(low), float(high), len(values)]

@@ -1,4 +1,4 @@
-"""A fitted model in, its training history out: loss by epoch, and where it stopped."""
+"""The training of a model: its loss by epoch, and which epoch was kept."""
 
 from __future__ import annotations
 
@@ -18,6 +18,16 @@ if TYPE_CHECKING:
 def history_data(model: SASANetModel) -> pd.DataFrame:
     """Return one line per epoch: phase, losses, steps, seconds.
 
+    Parameters
+    ----------
+    model : SASANetClassifier or SASANetRegressor
+        A fitted model.
+
+    Returns
+    -------
+    DataFrame
+        ``model.history_`` as a table, indexed by the epoch.
+
     Examples
     --------
     >>> from sasanet import SASANetClassifier
@@ -30,7 +40,7 @@ def history_data(model: SASANetModel) -> pd.DataFrame:
     return data.set_axis(pd.RangeIndex(1, len(data) + 1, name="epoch"), axis=0)
 
 
-def history(model: SASANetModel, ax: Axes | None = None) -> Axes:
+def plot_history(model: SASANetModel, ax: Axes | None = None) -> Axes:
     """Draw the training loss and, where rows were held out, the validation loss by epoch.
 
     Parameters
@@ -43,8 +53,16 @@ def history(model: SASANetModel, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        A ring marks the lowest validation loss of each phase, whose weights were kept; an upright
-        line the beginning of the next phase.
+        A ring marks the lowest validation loss of each phase, whose weights were kept; a vertical
+        line marks the beginning of the next phase.
+
+    Examples
+    --------
+    >>> from sasanet import SASANetClassifier
+    >>> from sasanet.datasets import load_penguins
+    >>> model = SASANetClassifier(random_state=0, max_epochs=3).fit(*load_penguins())
+    >>> plot_history(model).get_xlabel()
+    'epoch'
     """
     data = history_data(model)
     ax = new_axes((6.0, 4.0)) if ax is None else ax
@@ -55,15 +73,21 @@ def history(model: SASANetModel, ax: Axes | None = None) -> Axes:
         best = judged.groupby(data["phase"]).idxmin()
         ax.plot(best, judged[best], ls="", marker="o", ms=11, mfc="none", mec="black",
                 label="kept")  # fmt: skip
-    starts = data.index[data["phase"] != data["phase"].shift()]
-    for start in starts[1:]:
-        ax.axvline(start - 0.5, color="0.5", lw=0.8, ls=":")
-    if len(starts) > 1:
-        for start in starts:
-            ax.annotate(str(data["phase"][start]), (start - 0.4, 1.0), va="bottom", fontsize=8,
-                        xycoords=("data", "axes fraction"))  # fmt: skip
+    _mark_phases(ax, data["phase"])
     step = max(1, int(np.ceil(len(data) / 10)))
     ax.set_xticks(data.index[::step])
     ax.set_xlabel("epoch")
     ax.set_ylabel("loss")
     return tidy(ax)
+
+
+def _mark_phases(ax: Axes, phases: pd.Series) -> None:
+    """Separate the phases of training, and name them if there are several."""
+    starts = phases.index[phases != phases.shift()]
+    if len(starts) < 2:
+        return
+    for start in starts:
+        ax.annotate(str(phases[start]), (start - 0.4, 1.0), va="bottom", fontsize=8,
+                    xycoords=("data", "axes fraction"))  # fmt: skip
+    for start in starts[1:]:
+        ax.axvline(start - 0.5, color="0.5", lw=0.8, ls=":")

@@ -1,4 +1,4 @@
-"""A model and rows in, what features add when they come early or late out: redundancy in sight."""
+"""What features add when they come early or late in an order: a view of redundancy."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from sasanet.errors import InvalidInputError
 from sasanet.explanation.explanation import Explanation
@@ -35,14 +36,14 @@ def profile_data(
     output : str, optional
         Which class, for multiclass.
     row : int, optional
-        The position of one row; by default the mean over rows, each turned so that its attribution
-        is positive (else opposite rows would cancel).
+        The position of one row; by default the mean over rows, each multiplied by the sign of its
+        attribution (otherwise opposite rows would cancel).
 
     Returns
     -------
     DataFrame
-        One line per feature: ``attribution``, and what it adds at shares 0.0 (first) to 1.0 (last)
-        of the way.
+        One line per feature: ``attribution``, and what it adds at positions from 0.0 (first) to
+        1.0 (last) of an order.
 
     Examples
     --------
@@ -62,10 +63,10 @@ def profile_data(
         profiles = (profiles * np.sign(values)[..., None]).mean(axis=0)
         values = np.abs(values).mean(axis=0)
     else:
-        one = explanation[row]  # refuses a row that is not there
+        one = explanation[row]  # refuses a row that does not exist
         values, profiles = one.values[0], profiles[row]
-    shares = np.linspace(0, 1, profiles.shape[1]).round(3).tolist()
-    data = pd.DataFrame(profiles, index=list(explanation.feature_names), columns=shares)
+    positions = np.linspace(0, 1, profiles.shape[1]).round(3).tolist()
+    data = pd.DataFrame(profiles, index=list(explanation.feature_names), columns=positions)
     data.insert(0, "attribution", values)
     return data.iloc[np.argsort(-np.abs(values), kind="stable")]
 
@@ -73,13 +74,13 @@ def profile_data(
 def _one_output(explanation: Explanation, output: str | None) -> tuple[Explanation, int]:
     if output is None:
         raise InvalidInputError(
-            "A profile is of one output, got this model has "
+            "A profile shows one output, got a model with the outputs "
             f"{list(explanation.output_names)}; choose one with output=…"
         )
     return explanation.output(output), explanation.output_names.index(str(output))
 
 
-def profile(
+def plot_profile(
     model: SASANetModel,
     X: Any,
     output: str | None = None,
@@ -94,7 +95,7 @@ def profile(
     model, X, output, row
         As for :func:`profile_data`.
     top : int
-        So many features.
+        How many features to show.
     ax : matplotlib Axes, optional
         Where to draw.
 
@@ -102,21 +103,24 @@ def profile(
     -------
     Axes
         A line of dots per feature: large and dark when it comes first, small and light when last;
-        the upright stroke is the attribution, their mean.
+        the vertical stroke is the attribution, their mean.
+
+    Examples
+    --------
+    >>> from sasanet import SASANetClassifier
+    >>> from sasanet.datasets import load_penguins
+    >>> X, y = load_penguins()
+    >>> model = SASANetClassifier(random_state=0, max_epochs=3).fit(X, y)
+    >>> ax = plot_profile(model, X[:20], output="Gentoo", top=3)
+    >>> ax.get_xlabel().splitlines()[1]
+    '4 weaker features are not shown'
     """
     data = profile_data(model, X, output, row)
     shown = data.iloc[:top]
     if ax is None:
         ax = new_axes((7.5, 0.36 * len(shown) + 1.5))
-    heights, points = np.arange(len(shown))[::-1], shown.drop(columns="attribution").to_numpy()
-    ax.hlines(heights, points.min(axis=1), points.max(axis=1), color="0.75", lw=1, zorder=1)
-    ax.plot(shown["attribution"], heights, ls="", marker="|", ms=14, mew=1.6, color="black",
-            zorder=2, label="attribution (their mean)")  # fmt: skip
-    last = max(points.shape[1] - 1, 1)
-    for k, column in enumerate(points.T):
-        grey, name = str(0.75 * k / last), {0: "comes first", last: "comes last"}.get(k)
-        ax.scatter(column, heights, s=60 - 46 * k / last, color=grey, edgecolor="black",
-                   linewidth=0.5, zorder=3, label=name)  # fmt: skip
+    heights = np.arange(len(shown))[::-1]
+    _draw_points(ax, shown, heights)
     ax.axvline(0.0, color="0.5", lw=0.8, ls="--", zorder=0)
     ax.set_yticks(heights, short_names([str(name) for name in shown.index], 40))
     ax.set_ylim(-0.6, len(shown) - 0.4)
@@ -125,3 +129,16 @@ def profile(
     more = f"\n{rest} weaker features are not shown" if rest else ""
     ax.set_xlabel(f"what the feature adds{towards} ({model.target_.units}){more}")
     return tidy(ax, legend_above=True)
+
+
+def _draw_points(ax: Axes, shown: pd.DataFrame, heights: NDArray[Any]) -> None:
+    """Draw the points of every feature from first to last, and their mean."""
+    points = shown.drop(columns="attribution").to_numpy()
+    ax.hlines(heights, points.min(axis=1), points.max(axis=1), color="0.75", lw=1, zorder=1)
+    ax.plot(shown["attribution"], heights, ls="", marker="|", ms=14, mew=1.6, color="black",
+            zorder=2, label="attribution (their mean)")  # fmt: skip
+    last = max(points.shape[1] - 1, 1)
+    for k, column in enumerate(points.T):
+        name = {0: "comes first", last: "comes last"}.get(k)
+        ax.scatter(column, heights, s=60 - 46 * k / last, color=str(0.75 * k / last),
+                   edgecolor="black", linewidth=0.5, zorder=3, label=name)  # fmt: skip
