@@ -12,6 +12,7 @@ import pandas as pd
 from bench import raw
 
 OPENML = "https://www.openml.org"
+OLD_OPENML = "https://api.openml.org"  # where older scikit-learn asks
 FOREIGN = "Foreign born- Not a citizen of U S "
 
 
@@ -111,6 +112,7 @@ def put_openml(web, columns=raw.CREDIT):
         "status": "active",
         "format": "ARFF",
         "url": f"{OPENML}/data/v1/download/1/creditcard.arff",
+        "file_id": "1",
         "md5_checksum": hashlib.md5(arff).hexdigest(),
         "description": "fraud",
     }
@@ -121,5 +123,6 @@ def put_openml(web, columns=raw.CREDIT):
         "qualities/1597": {"data_qualities": {"quality": quality}},
     }
     for page, answer in pages.items():
-        web.pages[f"{OPENML}/api/v1/json/data/{page}"] = json.dumps(answer).encode()
-    web.pages[about["url"]] = arff
+        for host in (OPENML, OLD_OPENML):
+            web.pages[f"{host}/api/v1/json/data/{page}"] = json.dumps(answer).encode()
+    web.pages[about["url"]] = web.pages[f"{OLD_OPENML}/data/v1/download/1"] = arff
