@@ -2,6 +2,7 @@
 
 import ast
 import re
+import subprocess
 from collections import Counter
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -192,8 +193,10 @@ def test_files_stay_below_four_hundred_lines(path):
 
 
 def test_no_folder_has_more_than_twelve_files():
-    folders = [p for top in ("src", "bench", "paper", "docs") for p in (ROOT / top).rglob("*")]
-    for folder in [p for p in folders if p.is_dir() and "results" not in p.parts]:
-        count = sum(p.is_file() and p.name != "__init__.py" for p in folder.iterdir())
-        if not {"__pycache__", "_build", "figures"} & set(folder.parts):
-            assert count <= 12, (folder, count)
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    paths = [Path(line) for line in listed.stdout.splitlines() if (ROOT / line).exists()]
+    if not paths:
+        pytest.skip("not a checkout of the repository")
+    own = [p for p in paths if p.parts[0] != "tests" and not {"results", "figures"} & set(p.parts)]
+    counts = Counter(p.parent for p in own if p.name != "__init__.py" and len(p.parts) > 1)
+    assert {folder: count for folder, count in counts.items() if count > 12} == {}

@@ -137,15 +137,20 @@ def _read_labels(y: Any) -> Any:
         raise InvalidInputError(
             f"y must not have missing labels, got Input y contains NaN in {missing.sum()} rows"
         )
+    _refuse_dates(y)
     assert_all_finite(y, input_name="y")
     check_classification_targets(y)
-    labels = column_or_1d(y, warn=True)
-    if labels.dtype.kind in "mM" or any(isinstance(label, _DATES) for label in labels[:1]):
+    return column_or_1d(y, warn=True)
+
+
+def _refuse_dates(y: Any) -> None:
+    """Refuse dates as classes: neither JSON nor a prediction would give them back as they were."""
+    found = next((label for label in np.asarray(y, dtype=object).ravel()[:1]), None)
+    if isinstance(found, _DATES) or getattr(getattr(y, "dtype", None), "kind", "") in "mM":
         raise InvalidInputError(
-            f"y must hold classes as text, numbers or booleans, got dates such as {labels[0]!r}; "
+            f"y must hold classes as text, numbers or booleans, got dates such as {found!r}; "
             "use y.astype(str)"
         )
-    return labels
 
 
 def _read_numbers(y: Any) -> Floats:
