@@ -77,7 +77,7 @@ class SizeCalibration:
     Parameters
     ----------
     features : int
-        Known features |S|; of a row with fewer present ones, all of them.
+        Known features, the size of S; of a row with fewer present ones, all of them.
     n_rows : int
         Labelled rows, one random S each.
     loss, loss_low, loss_high : float
@@ -87,7 +87,8 @@ class SizeCalibration:
     gain, gain_low, gain_high : float
         How much lower the loss of v(S) is than the base value's.
     error, error_low, error_high : float
-        Expected calibration error: the mean over rows of |predicted − observed| by bin.
+        Expected calibration error: the mean over rows of the distance between predicted and
+        observed, by bin.
     noise : float
         The calibration error that a perfectly calibrated v would show on so many rows.
     slope, slope_low, slope_high : float
@@ -176,6 +177,11 @@ class Audit:
         from sasanet.audit.text import describe  # it reads this file's records
 
         return describe(self)
+
+    def _repr_html_(self) -> str:
+        from sasanet.audit.html import audit_html  # it reads this file's records
+
+        return audit_html(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as data JSON can hold; undefined numbers are None."""

@@ -1,18 +1,26 @@
-"""A certificate in, its text out: at most 100 columns, to be read without this file."""
+"""The words of a certificate: its title, facts, questions and conclusion, and all of it as text.
+
+The text has at most 100 columns. A notebook shows the same words (:mod:`sasanet.audit.html`).
+"""
 
 from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Iterator
 
 from sasanet.audit.certificate import SAME_AS_SELF_GAME, Audit, Finding, SizeCalibration
 from sasanet.explanation.wording import measured
 
+LEGEND = (
+    "Intervals are over rows. Noise is what the sampling error of the truth alone would cause: it "
+    "is subtracted from RMSE and R², but still part of agreements and calibration errors."
+)
 _WIDTH = 98
-_SECTIONS = (  # the question, and how the names of its findings begin
+_QUESTIONS = (  # and how the names of the findings that answer them begin
     ("Do the attributions add up to the prediction?", "additivity"),
     ("Are they the Shapley values of the model's own output v(S) = f(x_S)?", "self-game"),
-    ("Are they what the marginal module taught the Shapley module?", "distillation"),
+    ("Are they the mean marginal contributions the Shapley module learned from?", "distillation"),
     ("Does the order in which features are read change the output?", "order"),
     ("Does v(S) predict the labels, whatever features are known?", "value"),
 )
@@ -20,33 +28,78 @@ _SECTIONS = (  # the question, and how the names of its findings begin
 
 def describe(audit: Audit) -> str:
     """Return the whole certificate as text."""
-    lines = [*_head(audit), ""]
-    lines.append(
-        f"{'':<29}{'value':>10}   {'95 % interval':<22}{'noise':>9}{'orders':>8}{'seconds':>9}"
-    )
-    for question, start in _SECTIONS:
-        found = [f for f in audit.findings if f.name.startswith(start)]
-        if found:
-            lines.append(question)
-        for finding in found:
-            if finding.note != SAME_AS_SELF_GAME or finding.name.endswith("RMSE"):
-                lines += _line(finding)
+    lines = [title(audit)]
+    for label, words in facts(audit):
+        lines += _wrap(f"  {label:<9}{words}", 11)
+    lines += [
+        "",
+        f"{'':<29}{'value':>10}   {'95 % interval':<22}{'noise':>9}{'orders':>8}{'seconds':>9}",
+    ]
+    for question, findings in sections(audit):
+        lines.append(question)
+        for finding in findings:
+            lines += _line(finding)
     if audit.calibration:
         lines += _calibration(audit)
-    return "\n".join([*lines, "", *_legend(), "", *_closing(audit)])
+    return "\n".join([*lines, "", *_wrap(LEGEND, 0), "", *_wrap(conclusion(audit), 0)])
 
 
-def _head(audit: Audit) -> list[str]:
+def title(audit: Audit) -> str:
+    """Return what was audited."""
     features = f", {audit.n_features:,} features" if audit.n_features else ""
     network = f" with the {audit.network} network" if audit.network else ""
-    lines = [f"Audit of a {audit.model or 'model'}{network}{features}"]
-    if audit.weights:
-        lines.append(f"  weights  {audit.weights[:16]}… (SHA-256)")
+    return f"Audit of a {audit.model or 'model'}{network}{features}"
+
+
+def facts(audit: Audit) -> list[tuple[str, str]]:
+    """Return how it was audited, as pairs of a label and a description."""
     labelled = f"; calibration {audit.calibration[0].n_rows:,} rows" if audit.calibration else ""
-    lines.append(f"  rows     {audit.n_rows:,}{labelled}")
-    units = f", in {_units(audit)}" if audit.units else ""
-    lines += _wrap(f"  truth    {_how(audit)}{units}", 11)
-    return [*lines, f"  time     {audit.seconds:.1f} s"]
+    units = f", in {units_of(audit)}" if audit.units else ""
+    weights = [("weights", f"{audit.weights[:16]}… (SHA-256)")] if audit.weights else []
+    return [
+        *weights,
+        ("rows", f"{audit.n_rows:,}{labelled}"),
+        ("truth", f"{_how(audit)}{units}"),
+        ("time", f"{audit.seconds:.1f} s"),
+    ]
+
+
+def sections(audit: Audit) -> Iterator[tuple[str, list[Finding]]]:
+    """Yield every question with the findings that answer it; what repeats others stands once."""
+    for question, start in _QUESTIONS:
+        found = [
+            finding
+            for finding in audit.findings
+            if finding.name.startswith(start)
+            and (finding.note != SAME_AS_SELF_GAME or finding.name.endswith("RMSE"))
+        ]
+        if found:
+            yield question, found
+
+
+def conclusion(audit: Audit) -> str:
+    """Return the main result in one sentence."""
+    if "self-game RMSE" not in audit or math.isnan(audit["self-game RMSE"].value):
+        return "Nothing was compared with Shapley values."
+    rmse = audit["self-game RMSE"]
+    text = (
+        "Attributions differ from the Shapley values of the model's own output by "
+        f"{_number(rmse.value)} {units_of(audit)} (root mean square; 95 %: {_number(rmse.low)} to "
+        f"{_number(rmse.high)})"
+    )
+    if "self-game RMSE share" in audit:
+        text += f", {100 * audit['self-game RMSE share'].value:.2g} % of a row's largest"
+    return f"{text}."
+
+
+def loss_name(audit: Audit) -> str:
+    """Return what the calibration calls the loss."""
+    return "squared error" if audit.task == "regression" else "cross-entropy"
+
+
+def units_of(audit: Audit) -> str:
+    """Return the units of an attribution, to stand after a number."""
+    return "units of the target" if audit.units == "target" else audit.units or "units"
 
 
 def _how(audit: Audit) -> str:
@@ -70,8 +123,8 @@ def _line(f: Finding) -> list[str]:
 
 
 def _calibration(audit: Audit) -> list[str]:
-    loss = "squared error" if audit.task == "regression" else "cross-entropy"
-    heads = (f"{loss} of v(S)", "gain over the base value", "calibration error", "noise")
+    loss = f"{loss_name(audit)} of v(S)"
+    heads = (loss, "gain over the base value", "calibration error", "noise")
     return [_columns("known", *heads), *(_size_line(size) for size in audit.calibration)]
 
 
@@ -88,33 +141,6 @@ def _columns(known: str, loss: str, gain: str, error: str, noise: str) -> str:
 
 def _with_interval(value: float, low: float, high: float) -> str:
     return f"{_number(value)} [{_number(low)}, {_number(high)}]"
-
-
-def _legend() -> list[str]:
-    return _wrap(
-        "Intervals are over rows. Noise is what the truth's own sampling error amounts to: it is "
-        "taken out of RMSE and R², and still inside agreements and calibration errors.",
-        0,
-    )
-
-
-def _closing(audit: Audit) -> list[str]:
-    """Say the main result in one sentence."""
-    if "self-game RMSE" not in audit or math.isnan(audit["self-game RMSE"].value):
-        return ["Nothing was compared with Shapley values."]
-    rmse = audit["self-game RMSE"]
-    text = (
-        "Attributions differ from the Shapley values of the model's own output by "
-        f"{_number(rmse.value)} {_units(audit)} (root mean square; 95 %: {_number(rmse.low)} to "
-        f"{_number(rmse.high)})"
-    )
-    if "self-game RMSE share" in audit:
-        text += f", {100 * audit['self-game RMSE share'].value:.2g} % of a row's largest"
-    return _wrap(f"{text}.", 0)
-
-
-def _units(audit: Audit) -> str:
-    return "units of the target" if audit.units == "target" else audit.units or "units"
 
 
 def _wrap(text: str, indent: int) -> list[str]:

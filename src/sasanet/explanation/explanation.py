@@ -20,6 +20,7 @@ import pandas as pd
 
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError, need_package
+from sasanet.explanation.html import explanation_html
 from sasanet.explanation.wording import MISSING, reason
 
 
@@ -99,6 +100,9 @@ class Explanation:
         notes += "" if self.complete else ", other features cut away"
         n, d = self.shape[:2]
         return f"<Explanation: {n} rows × {d} features, {outputs}, in {self.units}{notes}>"
+
+    def _repr_html_(self) -> str:
+        return explanation_html(self)
 
     @property
     def shape(self) -> tuple[int, ...]:

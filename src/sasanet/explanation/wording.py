@@ -27,16 +27,20 @@ def compact(number: float) -> str:
 
 
 def signed(number: float) -> str:
-    """Return a compact number with its sign; the minus is a real one, as wide as the plus.
+    """Return a compact number with its sign, the minus as wide as the plus.
 
     Examples
     --------
     >>> signed(0.53124), signed(-2.25), signed(0.0)
     ('+0.531', '−2.25', '0')
     """
-    if number == 0:
-        return "0"
-    return f"{'−' if number < 0 else '+'}{compact(abs(number))}"
+    sign = "+" if number > 0 else ""
+    return wide_minus(f"{sign}{compact(number + 0.0)}")  # + 0.0 takes the sign off zero
+
+
+def wide_minus(number: str) -> str:
+    """Return a number's text with the typographic minus, which pages want and files do not."""
+    return number.replace("-", "−")
 
 
 def measured(value: float | None, separator: str = "", exponent_from: float = 1e9) -> str:
