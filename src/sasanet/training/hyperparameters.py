@@ -2,8 +2,8 @@
 
 Everything "auto" is chosen here, so that 300 rows do not overfit and 300,000 do not underfit. The
 *clarity* c of the labels, between 0 (noise) and 1, is the share of their spread that out-of-fold
-predictions of the teacher explain (:mod:`sasanet.estimator.soft_labels`; 0 without one): clean
-labels allow more steps and less regularisation.
+predictions of the teacher explain (``estimator/soft_labels.py``; 0 without one): clean labels allow
+more steps and less regularisation.
 
 ========================  ===================  ===================================================
                           below 10,000 rows    from 10,000 rows
@@ -11,17 +11,22 @@ labels allow more steps and less regularisation.
 learning_rate             4e-3                 4e-3 below 20,000 rows, else 2e-3
 batch_size                rows / 25 (from 20,000 rows on rows / 40) rounded down to a power of two,
                           between 128 and 512; 128 at most for the paper's sequence modules
+------------------------  ------------------------------------------------------------------------
 max_epochs                s / (1 − c) steps    600,000 · (1 + c) / rows, from 40,000 rows on at
                           (4 to 100 epochs)    most 800,000 / rows (8 to 100 epochs, "best": 12 to
                                                100 and no such limit); with a teacher at most
                                                90 · c, or 4 if that is less
-validation_fraction       0                    0
 patience                  all epochs: the learning rate must reach zero
-dropout                   0.3 · (1 − c)        0.1 · (1 − c)
+------------------------  ------------------------------------------------------------------------
 teacher_weight            half of every label; 0 for the paper's sequence modules
+------------------------  ------------------------------------------------------------------------
 members                   1; for "best" 2, from 100,000 rows 4, of two layers of 256 units
+------------------------  ------------------------------------------------------------------------
 attribution_steps         batches of 128 (rate 2e-3); 20 per row in total, 60,000 to 250,000 rows
                           (only for Shapley modules that learn: the default has nothing to learn)
+------------------------  ------------------------------------------------------------------------
+dropout                   0.3 · (1 − c)        0.1 · (1 − c)
+validation_fraction       0                    0
 ========================  ===================  ===================================================
 
 with s = rows / 20, between 75 and 150. "best" takes more and smaller steps: rate 2e-3, batches of

@@ -97,7 +97,8 @@ class KnownTable:
     def shapley(self, rows: Rows) -> Floats:
         """Return the Shapley values of v by all 2^d coalitions.
 
-        φ_i = Σ_{S ∌ i} |S|! (d - |S| - 1)! / d! · (v(S ∪ i) - v(S)), exactly 0 for a missing cell.
+        φ_i = Σ_{S ∌ i} s! (d - s - 1)! / d! · (v(S ∪ i) - v(S)), where s is the size of S; exactly 0
+        for a missing cell.
 
         Parameters
         ----------
@@ -115,7 +116,7 @@ class KnownTable:
             raise InvalidInputError(
                 f"n_features must be at most {_EXACT_UP_TO} for exact Shapley values, got "
                 f"{n_features}; make a narrower table, or sample them with "
-                "sasanet.posthoc.permutation_shapley"
+                "sasanet.shapley.permutation_shapley"
             )
         phi = exact_shapley(lambda masks: _values(self.game, cells, masks[None]), n_features)
         # No coalition's value changes with a missing cell; only rounding would say otherwise.
