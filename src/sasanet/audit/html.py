@@ -12,7 +12,7 @@ from sasanet.explanation.notebook import MOST_CHARACTERS, Html, element, framed
 from sasanet.explanation.wording import measured, shorten, wide_minus
 
 if TYPE_CHECKING:
-    from sasanet.estimator.sasanet import SASANetModel
+    from sasanet.estimator.certified import CertifiedModel
 
 _MOST_LINES = 24  # of each table: a file may hold any number
 _MEANINGS = {  # of the findings, by how their names end
@@ -40,16 +40,19 @@ def audit_html(audit: Audit) -> str:
     )
 
 
-def model_note(model: SASANetModel) -> str:
+def model_note(model: CertifiedModel) -> str:
     """Return the line under a model's diagram: what its audit found, or how to get one."""
     audit: Audit | None = getattr(model, "audit_", None)
     if audit is None:
-        start, words = "Not audited.", " Once fitted, it is by calling "
-        call = "model.audit(X, y)"
+        start, words, call = (
+            "Not audited.",
+            " After fit, measure its faithfulness with ",
+            "audit(X, y)",
+        )
     else:
-        start, words = "Audited", f" on {audit.n_rows:,} rows. {_conclusion(audit)} All of it: "
-        call = "model.audit_"
-    parts = (element("b", start), words, element("code", call), ".")
+        start, call = "Audited", "audit_"
+        words = f" on {audit.n_rows:,} rows. {_conclusion(audit)} The certificate is "
+    parts = (element("b", start), words, element("code", f"model.{call}"), ".")
     return framed(element("p", *parts, css="line"))
 
 

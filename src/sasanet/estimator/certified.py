@@ -40,6 +40,17 @@ class CertifiedModel(TabularModel):
         self.audit_ = audit(self, X, y, n_rows=n_rows, n_orders=n_orders, random_state=random_state)
         return self.audit_
 
+    def _repr_html_inner(self) -> str:
+        """Return scikit-learn's diagram with a line on the audit under it."""
+        from sasanet.audit.html import model_note  # a higher room: only this method needs it
+
+        return str(super()._repr_html_inner()) + model_note(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """Return what notebooks ask for first; the diagram is the one of ``_repr_html_``."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(include=include, exclude=exclude)
+        return bundle | ({"text/html": self._repr_html_inner()} if "text/html" in bundle else {})
+
     def save(self, path: str | Path, key: bytes | None = None) -> None:
         """Write the model to a directory: safetensors and JSON, no pickle.
 
