@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import math
 from typing import Any
 
 from safetensors.torch import save as write_tensors
@@ -35,13 +36,20 @@ def signature(record: dict[str, Any], key: bytes) -> str:
 def read_json(text: str) -> Any:
     """Parse JSON as its standard has it: no NaN, no infinity, no bottomless nesting."""
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
 
 def _refuse(constant: str) -> Any:
     raise ValueError(f"JSON has no {constant}")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is too large")
+    return number
 
 
 def pack_weights(network: nn.Module) -> tuple[bytes, str]:

@@ -65,7 +65,7 @@ def test_dates_are_no_classes():
 DEEP = "[" * 100_000 + "]" * 100_000
 
 
-@pytest.mark.parametrize("text", [DEEP, '{"format": NaN}', "{", "[]", '{"seal": 1}', "\0"])
+@pytest.mark.parametrize("text", [DEEP, '{"format": NaN}', '{"format": 1e999}', "{", "[]", '{"seal": 1}', "\0"])
 def test_json_that_is_no_description_gets_one_sentence(text, model, tmp_path):
     model.save(tmp_path)
     (tmp_path / "model.json").write_text(text)
@@ -76,7 +76,7 @@ def test_json_that_is_no_description_gets_one_sentence(text, model, tmp_path):
 CHANGES = {
     "scale": lambda saved: saved["target"].update(scale="wide"),
     "no scale": lambda saved: saved["target"].update(scale=0),
-    "base": lambda saved: saved["target"].update(base=[1e999, 0.0, 0.0]),
+    "base": lambda saved: saved["target"].update(base=["high", 0.0, 0.0]),
     "bases": lambda saved: saved["target"].update(base=[0.0]),
     "labels": lambda saved: saved["target"].update(labels=["a", "a", "b"]),
     "nested labels": lambda saved: saved["target"].update(labels=[["a"], "b", "c"]),
@@ -136,7 +136,7 @@ def test_a_network_larger_than_its_weights_is_refused_before_it_is_built(sizes, 
     "fields",
     [
         {},
-        {"members": 3},
+        {"members": 3, "attribution": "closed_form"},
         {"attribution": "context"},
         {"attribution": "attention"},
         {"marginal": "sequence", "attribution": "attention"},

@@ -30,12 +30,13 @@ from sasanet.network import inference
 from sasanet.network.interface import TabularNetwork
 from sasanet.network.layers import GLOBAL_GENERATOR
 from sasanet.table.columns import Columns
-from sasanet.table.encoder import TableEncoder
-from sasanet.table.reading import check_unique_names, read_table
+from sasanet.table.encoder import EncodedTable, TableEncoder
+from sasanet.table.reading import TableTypeError, check_names, read_table
 from sasanet.table.target import Target
 from sasanet.training.hyperparameters import Hyperparameters
 from sasanet.training.loop import History, Phase, Rows, train
 from sasanet.training.losses import Objective
+from sasanet.validation import our_refusals
 
 _TRAINING_TIME = 0.4  # of a time limit: the network's, whatever came before it
 _FEW_STEPS = 50  # with fewer a network has hardly learned
@@ -158,12 +159,13 @@ class TabularModel(BaseEstimator):
         """
         start = time.monotonic()
         table, weights = _check(type(self).__name__, X, y, sample_weight)
+        features = _features_in(X, table)
         settings = self._resolve(len(table))
         target = self._read_target(y, weights)
         data = self._encode_training(table, target, weights, validation, settings, start)
         data, settings = self._soften_labels(data, settings)
-        state = self._train(data, settings)
-        self._keep(state | _features_in(X, table))
+        fitted = self._train(data, settings)
+        self._keep(fitted | features)
         return self
 
     def _encode_training(
@@ -249,6 +251,8 @@ class TabularModel(BaseEstimator):
     def _encode(self, X: Any) -> tuple[pd.DataFrame, Tensor]:
         """Return the rows in the columns of training, and their cells [n, d]."""
         check_is_fitted(self)
+        if isinstance(X, EncodedTable):
+            return X.table, torch.from_numpy(X.cells)
         table = self.encoder_.align(read_table(X))
         if not self.encoder_.has_labels_of(X):  # names against positions: scikit-learn's warning
             validate_data(self, X, reset=False, skip_check_array=True)
@@ -289,11 +293,12 @@ class TabularModel(BaseEstimator):
 def _check(estimator: str, X: Any, y: Any, sample_weight: Any) -> tuple[pd.DataFrame, Floats]:
     """Return the table and its weights, or refuse what cannot be learned from."""
     table = read_table(X)
-    check_unique_names(table)  # before scikit-learn meets them
+    check_names(table)  # before scikit-learn meets them
     if y is None:
         raise InvalidInputError(f"{estimator} requires y to be passed, but the target y is None.")
-    check_consistent_length(table, y)
-    weights = _check_sample_weight(sample_weight, np.empty((len(table), 1)), dtype=np.float64)
+    with our_refusals():
+        check_consistent_length(table, y)
+        weights = _check_sample_weight(sample_weight, np.empty((len(table), 1)), dtype=np.float64)
     if (weights < 0).any() or weights.max() <= 0:
         raise InvalidInputError(
             "sample_weight must be at least 0 and not all 0, "
@@ -336,7 +341,10 @@ def _warn_if_short(history: History, phase: Phase, n_rows: int, time_limit: floa
 def _features_in(X: Any, table: pd.DataFrame) -> dict[str, Any]:
     """Return what scikit-learn keeps of the columns: their number and, if all are text, names."""
     noted = BaseEstimator()
-    validate_data(noted, table if hasattr(X, "columns") else X, skip_check_array=True)
+    try:
+        validate_data(noted, table if hasattr(X, "columns") else X, skip_check_array=True)
+    except TypeError as error:  # labels of several types
+        raise TableTypeError(str(error)) from None
     return vars(noted) | {"n_features_in_": table.shape[1]}
 
 
@@ -345,7 +353,8 @@ def _read_validation(
 ) -> Rows:
     """Return the rows that the user gave to choose the best epoch by."""
     table, labels = read_table(validation[0]), validation[1]
-    check_consistent_length(table, labels)
+    with our_refusals():
+        check_consistent_length(table, labels)
     return put_rows(encoder.transform(table), target.read(labels), np.ones(len(table)), device)
 
 
