@@ -59,6 +59,28 @@ def test_blocks_may_be_nested(library):
     check_set_back(library.settings)
 
 
+def test_the_last_of_overlapping_blocks_sets_back(library):
+    first, second = steady_heap(), steady_heap()  # of two threads
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    with pytest.raises(AssertionError):  # the second still runs
+        check_set_back(library.settings)
+    second.__exit__(None, None, None)
+    check_set_back(library.settings)
+
+
+def test_an_environment_variable_leaves_malloc_alone(library, monkeypatch):
+    monkeypatch.setenv("SASANET_MALLOC", "0")
+    with steady_heap():
+        pass
+    assert library.calls == 0
+    monkeypatch.setenv("SASANET_MALLOC", "1")
+    with steady_heap():
+        pass
+    assert library.calls > 0
+
+
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, MemoryError])
 def test_exceptions_pass_and_all_is_set_back(library, error):
     with pytest.raises(error, match="from inside"), steady_heap():

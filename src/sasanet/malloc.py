@@ -1,16 +1,22 @@
-"""A block of code in, the same block with fewer page faults out (glibc only).
+"""Fewer page faults while the same large arrays come and go (glibc only).
 
 Training makes and drops the same large tensors thousands of times a second, and so do boosted
 trees with their histograms. By default glibc returns large blocks to the system at once and fetches
 them back page by page, which can cost more than the arithmetic. Within :func:`steady_heap` it keeps
 them, and gives everything back at the end.
+
+The setting is the whole process's: while a fit, a prediction or an explanation runs, other code in
+the process has it too, and afterwards glibc's thresholds are where glibc itself would have raised
+them. Who does not want that sets the environment variable ``SASANET_MALLOC=0``.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import os
 import sys
+import threading
 from collections.abc import Iterator
 
 # Parameters of mallopt(3): what may stay free on top of the heap, how much is asked for at a time,
@@ -26,27 +32,43 @@ _OUTSIDE = {
     _TRIM_THRESHOLD: 64 << 20,
     _TOP_PAD: 128 << 10,
 }
-_depth = 0
+_SWITCH = "SASANET_MALLOC"  # environment variable: 0 leaves malloc alone
+_depth, _lock = 0, threading.Lock()
 
 
 @contextlib.contextmanager
 def steady_heap() -> Iterator[None]:
     """Keep freed memory in the process while the block runs; a no-op where glibc is not used."""
-    global _depth  # only the outermost block changes anything: the setting is the process's
-    libc = _glibc() if _depth == 0 else None
+    libc = _glibc() if os.environ.get(_SWITCH) != "0" else None
     if libc is None:
         yield
         return
-    _depth += 1
-    for option, value in _INSIDE.items():
-        libc.mallopt(option, value)
+    _enter(libc)
     try:
         yield
     finally:
+        _leave(libc)
+
+
+def _enter(libc: ctypes.CDLL) -> None:
+    """Change the setting if no other block of the process has done so, in whatever thread."""
+    global _depth
+    with _lock:
+        _depth += 1
+        if _depth == 1:
+            for option, value in _INSIDE.items():
+                libc.mallopt(option, value)
+
+
+def _leave(libc: ctypes.CDLL) -> None:
+    """Set everything back when the last block ends."""
+    global _depth
+    with _lock:
         _depth -= 1
-        for option, value in _OUTSIDE.items():
-            libc.mallopt(option, value)
-        libc.malloc_trim(0)
+        if _depth == 0:
+            for option, value in _OUTSIDE.items():
+                libc.mallopt(option, value)
+            libc.malloc_trim(0)
 
 
 def _glibc() -> ctypes.CDLL | None:
