@@ -30,7 +30,7 @@ from sasanet import SASANetClassifier, SASANetRegressor, datasets, load
 from sasanet.arrays import Floats
 from sasanet.datasets import KnownTable
 from sasanet.network.attribution import closed_form
-from sasanet.posthoc import (
+from sasanet.shapley import (
     all_coalitions,
     exact_shapley,
     game_of,

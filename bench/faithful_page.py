@@ -208,7 +208,7 @@ def _outside(found: Found) -> str:
     return (
         "\n## Against other implementations\n\nThe game of a ten-feature model, "
         f"{run['rows']} rows, fed by `model.value`: largest difference to "
-        "`sasanet.posthoc.exact_shapley`, log-odds. The formula's own largest error on these rows "
+        "`sasanet.shapley.exact_shapley`, log-odds. The formula's own largest error on these rows "
         f"is {run['model_explain']:.4f}, at a spread of φ of {run['spread']:.3f}.\n\n"
         + table(["implementation", "largest difference"], rows)
     )

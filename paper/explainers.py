@@ -19,8 +19,7 @@ from paper import data
 from paper.settings import FOLDER, is_quick, read_settings
 from sasanet import SASANetClassifier, load
 from sasanet.explanation.explanation import Explanation
-from sasanet.posthoc import game_of, kernel_shap, marginal_game
-from sasanet.posthoc.fastshap import FastSHAP
+from sasanet.posthoc import FastSHAP, game_of, marginal_game, shap_kernel_explainer
 
 FAST_ROWS = 20_000  # training rows FastSHAP learns from
 
@@ -51,9 +50,9 @@ class PostHoc:
         """Return KernelSHAP's values of rows."""
         samples = self.settings["kernel_samples"]
         if own:
-            return kernel_shap(game_of(self.model, X), X, samples)
+            return shap_kernel_explainer(game_of(self.model, X), X, samples)
         game = marginal_game(self.model.decision_function, X, self.background)
-        return kernel_shap(game, X, samples)
+        return shap_kernel_explainer(game, X, samples)
 
     def fast(self, name: str) -> FastSHAP:
         """Return FastSHAP of one of the two games, trained once."""

@@ -18,7 +18,8 @@ from bench.runner import Job
 from paper.explainers import POSTHOC, Case, make_case
 from paper.settings import read_settings
 from sasanet import SASANetClassifier
-from sasanet.posthoc import game_of, lime_weights, permutation_shapley, tree_shap
+from sasanet.posthoc import lime, tree_shap
+from sasanet.shapley import game_of, permutation_shapley
 
 
 def measure_time(name: str, seed: int) -> dict[str, Any]:
@@ -28,12 +29,12 @@ def measure_time(name: str, seed: int) -> dict[str, Any]:
     task = Task(train, case.split.y_train, regression=False, seed=seed)
     trees = SYSTEMS["lightgbm"].fit(task, {"learning_rate": 0.03, "num_leaves": 31})
     timed = {one: X[:few] if one.startswith("KernelSHAP") else X for one in POSTHOC}
-    lime = partial(_lime, case.model, train)
+    local = partial(_lime, case.model, train)
     seconds = {
         "SASANet": _seconds(case.model.explain, X, len(X)),
         **{one: _seconds(partial(posthoc.explain, one), timed[one], len(X)) for one in POSTHOC},
         "TreeSHAP of LightGBM": _seconds(partial(tree_shap, trees), X, len(X)),
-        "LIME": _seconds(lime, X[: case.settings["lime_rows"]], len(X)),
+        "LIME": _seconds(local, X[: case.settings["lime_rows"]], len(X)),
     }
     return {
         "data": name,
@@ -59,7 +60,7 @@ def _seconds(explain: Callable[[pd.DataFrame], Any], X: pd.DataFrame, n: int) ->
 
 def _lime(model: SASANetClassifier, train: pd.DataFrame, X: pd.DataFrame) -> Any:
     background = train.sample(min(len(train), 1_000), random_state=0)
-    return lime_weights(model.predict_proba, X, background)
+    return lime(model.predict_proba, X, background)
 
 
 def _errors(case: Case, X: pd.DataFrame) -> dict[str, float]:

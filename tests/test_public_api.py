@@ -5,13 +5,12 @@ import inspect
 import pytest
 
 import sasanet
-from sasanet import audit, baselines, datasets, plots, posthoc, report
+from sasanet import audit, baselines, datasets, plots, posthoc, report, shapley
 from sasanet.explanation import explanation
-from sasanet.posthoc import fastshap
 from sasanet.table import encoder, reading
 
 PUBLIC = [getattr(sasanet, name) for name in sasanet.__all__] + [
-    *(getattr(baselines, name) for name in baselines.__all__),
+    *(getattr(room, name) for room in (baselines, posthoc, shapley) for name in room.__all__),
     audit.audit,
     audit.Audit,
     audit.Finding,
@@ -25,12 +24,6 @@ PUBLIC = [getattr(sasanet, name) for name in sasanet.__all__] + [
     plots.history_data,
     plots.profile_data,
     plots.waterfall_data,
-    posthoc.as_explanation,
-    posthoc.kernel_shap,
-    posthoc.lime_weights,
-    posthoc.marginal_game,
-    posthoc.tree_shap,
-    fastshap.FastSHAP,
     report.write_report,
 ]
 

@@ -7,7 +7,7 @@ import torch
 
 from sasanet import SASANetClassifier
 from sasanet.datasets import make_gaussian_probit
-from sasanet.posthoc import exact_shapley, game_of
+from sasanet.shapley import exact_shapley, game_of
 
 WIDTHS = {"enumerated": 6, "by formula": 14}
 

@@ -16,7 +16,8 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sasanet.errors import InvalidInputError, MissingPackageError
-from sasanet.posthoc import exact_shapley, marginal_game, tree_shap
+from sasanet.posthoc import marginal_game, tree_shap
+from sasanet.shapley import exact_shapley
 
 FLOAT32 = 1e-4  # trees are added up in float32
 

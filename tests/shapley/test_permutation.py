@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sasanet.intervals import Moments
-from sasanet.posthoc import (
+from sasanet.shapley import (
     all_coalitions,
     exact_interactions,
     exact_shapley,

@@ -1,37 +1,50 @@
-"""Any model or game in, attributions out: Shapley values, exact or sampled, TreeSHAP, LIME.
+"""Explainers of any model: SHAP values, TreeSHAP, LIME and FastSHAP, all as an ``Explanation``.
 
-A *value function* takes boolean masks (m, d) and returns v(S) as (m,), (n, m) or (n, m, K). Of a
-fitted SASANet it is ``game_of(model, X)``, of any other model ``marginal_game(predict, X,
-background)``; any other function of masks can be one. ``as_explanation`` turns Shapley values into
-what plots and files read. FastSHAP needs torch and stands in :mod:`sasanet.posthoc.fastshap`.
+First choose the game, that is, what happens to the features that are not known:
+
+- ``marginal_game(predict, X, background)``: they are taken from background rows (any model);
+- ``game_of(model, X)``: the model predicts without them (a fitted SASANet or FastSHAP).
+
+``exact_shap``, ``permutation_shap``, ``kernel_shap`` and ``shap_kernel_explainer`` explain the rows
+of any such game. ``tree_shap``, ``lime`` and ``FastSHAP`` take the model or its predictions.
+``as_explanation`` turns Shapley values that were computed elsewhere into an explanation.
+
+FastSHAP alone needs torch, so it is imported when it is first used (PEP 562).
 """
 
-from sasanet.posthoc.lime import lime_weights
-from sasanet.posthoc.marginal_game import marginal_game
-from sasanet.posthoc.shap_kernel import kernel_shap
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from sasanet.posthoc.game_explainers import exact_shap, kernel_shap, permutation_shap
+from sasanet.posthoc.interventional import marginal_game
+from sasanet.posthoc.lime_tabular import lime
+from sasanet.posthoc.shap_kernel import shap_kernel_explainer
 from sasanet.posthoc.shap_tree import tree_shap
 from sasanet.posthoc.to_explanation import as_explanation
-from sasanet.shapley.exact import all_coalitions, exact_shapley, shapley_weights
-from sasanet.shapley.game import ValueFunction, game_of
-from sasanet.shapley.interactions import Interactions, exact_interactions, sampled_interactions
-from sasanet.shapley.permutation import SampledShapley, permutation_shapley
-from sasanet.shapley.regression import kernel_shapley
+from sasanet.shapley.game import game_of
 
 __all__ = [
-    "Interactions",
-    "SampledShapley",
-    "ValueFunction",
-    "all_coalitions",
+    "FastSHAP",
     "as_explanation",
-    "exact_interactions",
-    "exact_shapley",
+    "exact_shap",
     "game_of",
     "kernel_shap",
-    "kernel_shapley",
-    "lime_weights",
+    "lime",
     "marginal_game",
-    "permutation_shapley",
-    "sampled_interactions",
-    "shapley_weights",
+    "permutation_shap",
+    "shap_kernel_explainer",
     "tree_shap",
 ]
+
+if TYPE_CHECKING:  # the same name for type checkers and editors
+    from sasanet.posthoc.fastshap.model import FastSHAP
+else:
+
+    def __getattr__(name: str) -> object:
+        """Import FastSHAP, and torch with it, on first use."""
+        if name == "FastSHAP":
+            return import_module("sasanet.posthoc.fastshap").FastSHAP
+        raise AttributeError(f"module 'sasanet.posthoc' has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

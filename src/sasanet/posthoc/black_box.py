@@ -1,8 +1,8 @@
-"""A predict function and two tables in, predictions of rows mixed from their cells out.
+"""Predictions of a model on rows whose cells come from the explained rows or the background.
 
-Sizes: n rows to explain, B background rows, d features, m mixed rows, K outputs. What perturbs the
-inputs of a model (the marginal game, LIME) only says from which row each cell comes; numbers,
-words and missing cells then need no codes, and the model sees the kind of table it knows.
+Sizes: n rows to explain, B background rows, d features, m mixed rows, K outputs. The marginal game
+and LIME only choose the row that each cell is taken from. So numbers, words and missing cells need
+no codes, and the model is called with the kind of table it was trained on.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from numpy.typing import NDArray
 
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
-from sasanet.table.reading import check_unique_names, read_table
+from sasanet.table.reading import check_names, read_table
 
 Predict = Callable[[Any], Any]
-CELLS_AT_ONCE = 1 << 20  # of a mixed table: 8 MB of numbers, or of references to words
+CELLS_AT_ONCE = 1 << 20  # of a mixed table: 8 MB of numbers or references
 
 
 class BlackBox:
-    """A model known by its predictions only, and the cells its inputs are made of.
+    """A predict function and the rows that its inputs are composed from.
 
-    Rows of both tables are numbered: 0 … n − 1 are the rows to explain, n … n + B − 1 the
-    background.
+    Row numbers 0 … n − 1 are the rows to explain, n … n + B − 1 the background.
 
     Parameters
     ----------
     predict : callable
-        Table → (m,) or (m, K). It gets DataFrames if X is a table with column names, else arrays.
+        Table → (m,) or (m, K). It is called with DataFrames if X has column names, else with
+        arrays.
     X : table (n, d)
         Rows to explain.
     background : table (B, d)
-        Rows whose cells stand in for hidden ones; the same columns.
+        Rows whose cells replace hidden ones; the same columns.
     """
 
     def __init__(self, predict: Predict, X: Any, background: Any) -> None:
@@ -45,7 +45,7 @@ class BlackBox:
                 "give a method such as model.predict"
             )
         self.table = read_table(X).infer_objects()
-        check_unique_names(self.table)
+        check_names(self.table)
         other = _with_columns_of(self.table, read_table(background).infer_objects())
         self.n_rows, self.n_features, self.n_background = *self.table.shape, len(other)
         self.one_output = True
@@ -54,7 +54,7 @@ class BlackBox:
         self._columns = [_stacked(above, below) for above, below in pairs]
 
     def mixed(self, picks: NDArray[np.intp]) -> pd.DataFrame:
-        """Return the table whose cell (r, j) is column j of row picks[r, j]: (m, d)."""
+        """Return the table whose cell (r, j) is column j of row ``picks[r, j]``: (m, d)."""
         columns = [column.take(picks[:, j]) for j, column in enumerate(self._columns)]
         frame = pd.concat([column.reset_index(drop=True) for column in columns], axis=1)
         return frame.set_axis(self.table.columns, axis=1)
@@ -67,32 +67,33 @@ class BlackBox:
         if found.ndim not in (1, 2) or len(found) != len(picks):
             raise InvalidInputError(
                 f"predict must return shape (m,) or (m, K), got {found.shape} for "
-                f"m = {len(picks)}; give one prediction, or one row of them, per row"
+                f"m = {len(picks)}; return one prediction, or one row of them, per row"
             )
         if not np.isfinite(found).all():
+            n_bad = int((~np.isfinite(found)).sum())
             raise InvalidInputError(
-                "predict must return finite numbers, got NaN or infinite for "
-                f"{int((~np.isfinite(found)).sum())} of {found.size}; clip them or fill them"
+                f"predict must return finite numbers, got {n_bad} NaN or infinite of {found.size}; "
+                "clip or fill them"
             )
         self.one_output = found.ndim == 1
         return found.reshape(len(found), -1)
 
 
 def _with_columns_of(table: pd.DataFrame, background: pd.DataFrame) -> pd.DataFrame:
-    """Return the background in the order of the table's columns."""
-    wanted, came = list(table.columns), list(background.columns)
-    if wanted != came and set(wanted) == set(came) and len(wanted) == len(came):
+    """Return the background with its columns in the order of the table."""
+    wanted, given = list(table.columns), list(background.columns)
+    if wanted != given and set(wanted) == set(given) and len(wanted) == len(given):
         return background[wanted]
-    if wanted != came:
+    if wanted != given:
         raise InvalidInputError(
-            f"background must have the columns of X, {wanted}, got {came}; "
+            f"background must have the columns of X, {wanted}, got {given}; "
             "take it from the table the model was trained on"
         )
     return background
 
 
 def _stacked(above: pd.Series, below: pd.Series) -> pd.Series:
-    """Return two columns as one; two categories with different levels get all levels of both."""
+    """Concatenate two columns; categories with different levels get the levels of both."""
     up, down = above.dtype, below.dtype
     both_levels = isinstance(up, pd.CategoricalDtype) and isinstance(down, pd.CategoricalDtype)
     if up != down and both_levels:

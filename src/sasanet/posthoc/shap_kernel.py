@@ -1,10 +1,11 @@
-"""A value function in, the KernelSHAP of the ``shap`` package out, as an Explanation.
+"""The package ``shap``'s own KernelSHAP on any game, to compare with.
 
 Sizes: n rows (one game each), d features, m coalitions, K outputs.
 
-``shap.KernelExplainer`` hides features behind background rows. Here the game hides them, and shap
-gets masks: its "row" is (1, …, 1), its "background" (0, …, 0). The same code then plays any game,
-and no column needs a code. All rows share their coalitions, as n·K outputs of one model.
+``shap.KernelExplainer`` replaces hidden features by those of background rows. Here the game hides
+them, and shap sees masks only: its row is (1, …, 1), its background (0, …, 0). This way it explains
+any game, and no column needs a numeric code. All rows share their coalitions, as n·K outputs of one
+model.
 """
 
 from __future__ import annotations
@@ -21,42 +22,43 @@ from sasanet.arrays import Floats
 from sasanet.errors import need_package
 from sasanet.explanation.explanation import Explanation
 from sasanet.posthoc.to_explanation import as_explanation
-from sasanet.shapley.game import Game, ValueFunction
+from sasanet.shapley.game import CheckedGame, ValueFunction
 from sasanet.table.reading import read_table
 from sasanet.validation import check_integer
 
-_COALITIONS_A_TICK = 64  # of the progress bar
+_COALITIONS_PER_UPDATE = 64  # of the progress bar
 
 
-def kernel_shap(
+def shap_kernel_explainer(
     value: ValueFunction,
     X: Any,
-    n_samples: int | None = None,
+    n_coalitions: int | None = None,
+    *,
     output_names: Sequence[Any] = (),
     units: str = "model output",
     random_state: int = 0,
     verbose: bool = False,
 ) -> Explanation:
-    """Return KernelSHAP attributions of a game, by ``shap.KernelExplainer`` with ``l1_reg=False``.
+    """Explain rows by the KernelSHAP of the package ``shap``, to compare with.
 
-    shap's own default keeps ten features and sets the others to zero, which is no Shapley value;
-    here every feature is kept. For the same estimator without shap, and with other ways to draw
-    coalitions, see :func:`kernel_shapley`.
+    It runs ``shap.KernelExplainer`` with ``l1_reg=False``: the default of shap sets all but ten
+    features to zero, and the values are then no Shapley values. The same estimator without shap is
+    :func:`~sasanet.posthoc.kernel_shap`.
 
     Parameters
     ----------
     value : value function
-        ``marginal_game(predict, X, background)`` for any model, which is the game shap plays by
-        itself; ``game_of(model, X)`` for SASANet's own; or any function of masks.
+        The game of these rows: ``marginal_game(predict, X, background)``, which is the game of shap
+        itself, ``game_of(model, X)`` or any function of masks.
     X : table (n, d)
-        The rows the game is about.
-    n_samples : int, optional
-        Coalitions to value, 2d + 2048 by default (shap's "auto"); 2^d − 2 or more means all of
-        them, and the result is exact.
+        The rows that the game explains.
+    n_coalitions : int, optional
+        Coalitions to evaluate, the same ones for all rows; by default 2d + 2048, the "auto" of
+        shap. 2^d − 2 or more means all of them, and the result is exact.
     output_names : sequence
         Names of the outputs, such as ``model.classes_``; by default their positions.
     units : str
-        What one unit of the values means.
+        Unit of the values, such as "log-odds".
     random_state : int
         Seed of the coalitions.
     verbose : bool
@@ -73,39 +75,40 @@ def kernel_shap(
     >>> X = [[3.0, 5.0, 1.0]]
     >>> background = [[0.0, 0.0, 0.0], [2.0, 4.0, 6.0]]
     >>> game = marginal_game(lambda X: X[:, 0] * X[:, 1] + X[:, 2], X, background)
-    >>> kernel_shap(game, X).values.round(9)
+    >>> shap_kernel_explainer(game, X).values.round(9)
     array([[ 6.,  5., -2.]])
     """
     shap = need_package("shap", "shap")
     d = read_table(X).shape[1]
     seed = check_integer("random_state", random_state, 0, 2**32 - 1, "give a fixed seed such as 0")
     most = 2 * d + 2**11
-    if n_samples is not None:
-        most = check_integer("n_samples", n_samples, 1, None, "leave it out for 2d + 2048")
-    game = Game(value, d)
+    if n_coalitions is not None:
+        most = check_integer("n_coalitions", n_coalitions, 1, None, "omit it for 2d + 2048")
+    game = CheckedGame(value, d)
     bar = tqdm(desc="KernelSHAP", unit="coalitions", disable=not verbose)
 
-    def worth(rows: NDArray[Any]) -> Floats:
-        """Return v(S) − v(∅) of masks given as numbers, all games side by side: (m, n·K)."""
+    def gains(rows: NDArray[Any]) -> Floats:
+        """Return v(S) − v(∅) for masks of 0 and 1, all games side by side: (m, d) → (m, n·K)."""
         found = []
-        for start in range(0, len(rows), _COALITIONS_A_TICK):
-            part = game(rows[start : start + _COALITIONS_A_TICK].astype(bool))
+        for start in range(0, len(rows), _COALITIONS_PER_UPDATE):
+            part = game(rows[start : start + _COALITIONS_PER_UPDATE].astype(bool))
             found.append(part.transpose(1, 0, 2).reshape(part.shape[1], -1))
             bar.update(part.shape[1])
         return np.concatenate(found)
 
     with bar, _legacy_seed(seed):
-        explainer = shap.KernelExplainer(worth, np.zeros((1, d)))
+        explainer = shap.KernelExplainer(gains, np.zeros((1, d)))
         phi = explainer.shap_values(np.ones((1, d)), nsamples=most, l1_reg=False, silent=True)
     n, outputs = game.empty.shape
     values = np.asarray(phi).reshape(d, n, outputs).transpose(1, 0, 2)
-    return as_explanation(game.shaped(values), value, X, output_names, units)
+    phi = game.shaped(values)
+    return as_explanation(phi, value, X, output_names=output_names, units=units)
 
 
 @contextmanager
 def _legacy_seed(seed: int) -> Iterator[None]:
-    """Seed NumPy's global generator, which shap draws from, and put it back as it was."""
-    before = np.random.get_state()  # noqa: NPY002 - shap knows no other
+    """Seed NumPy's global generator, which shap draws from, and restore it afterwards."""
+    before = np.random.get_state()  # noqa: NPY002 - shap uses no other
     np.random.seed(seed)  # noqa: NPY002
     try:
         yield

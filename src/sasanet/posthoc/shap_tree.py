@@ -1,16 +1,17 @@
-"""A fitted tree model and rows in, TreeSHAP attributions out, as an Explanation.
+"""TreeSHAP: Shapley values of trees, forests and boosted trees.
 
-Sizes: n rows, d features, K outputs. Which game is played depends on the background:
+Sizes: n rows, d features, K outputs. The game depends on the background:
 
-- without one, hidden features are averaged inside the trees, by the training rows that went each
-  way (*path-dependent*), a rough stand-in for E[f(x) | x_S];
-- with one, it is the game of :func:`marginal_game` (*interventional*), exactly.
+- *path-dependent*, without one: at a split on a hidden feature both branches are averaged, weighted
+  by their training rows, which roughly approximates E[f(x) | x_S];
+- *interventional*, with one: exactly the game of :func:`~sasanet.posthoc.marginal_game`.
 
-Both are games of the raw score: log-odds where trees are boosted on them.
+Both explain the raw score, which is the log-odds for boosted classifiers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,36 +20,46 @@ import pandas as pd
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError, need_package
 from sasanet.explanation.explanation import Explanation
-from sasanet.posthoc.to_explanation import check_adds_up, explained
+from sasanet.posthoc.to_explanation import check_adds_up, make_explanation
 from sasanet.table.reading import read_table
 
-# Of the numbers added up: trees are summed in float32, seven digits, some hundred times.
+# Relative: some hundred trees are summed in float32, which has seven digits.
 _ROUNDING = 1e-4
 
 
-def tree_shap(model: Any, X: Any, background: Any = None, units: str = "auto") -> Explanation:
-    """Return TreeSHAP attributions of a tree, a forest or boosted trees.
+def tree_shap(
+    model: Any,
+    X: Any,
+    background: Any = None,
+    *,
+    output_names: Sequence[Any] = (),
+    units: str = "auto",
+) -> Explanation:
+    """Explain rows by TreeSHAP: a tree, a forest or boosted trees.
 
-    LightGBM computes them itself (``pred_contrib``), with its own categories; scikit-learn's trees,
-    XGBoost and every model with a background go through ``shap.TreeExplainer``. Attributions that
-    do not add up to the model's raw prediction are refused, never returned.
+    LightGBM computes the values itself (``pred_contrib``), with its own categories; trees of
+    scikit-learn, XGBoost and any model with a background go through ``shap.TreeExplainer``. If the
+    values do not add up to the raw prediction of the model, an error is raised.
 
     Parameters
     ----------
     model : fitted model
         LightGBM (estimator or ``Booster``), XGBoost or scikit-learn estimator.
     X : table (n, d)
-        Rows to explain, as the model takes them.
+        Rows to explain, in the form that the model takes.
     background : table (B, d), optional
-        Play the marginal game against these rows instead of the path-dependent one. Numbers only.
+        Explain the marginal game with these rows instead of the path-dependent one. Number columns
+        only.
+    output_names : sequence
+        Names of the outputs of a multiclass model; by default ``model.classes_``, or positions.
     units : str
-        What one unit of the values means; ``"auto"`` tells log-odds, probability or raw score.
+        Unit of the values; ``"auto"`` chooses log-odds, probability, target or raw score.
 
     Returns
     -------
     Explanation
-        ``base_values + values.sum(axis=1)`` is the raw prediction: before the link of boosted
-        trees; the probability of the second class, or of each of more, for forests.
+        ``base_values + values.sum(axis=1)`` is the raw prediction: before the link function for
+        boosted trees; for forests the probability of the second class, or of each of several.
 
     Examples
     --------
@@ -63,19 +74,20 @@ def tree_shap(model: Any, X: Any, background: Any = None, units: str = "auto") -
     values, base = _from_lightgbm(model, X) if native else _from_shap(model, X, background)
     if values.ndim == 3 and values.shape[2] == 2 and raw.shape[1:] == (2,):  # p and 1 − p
         values, base, raw = values[..., 1], base[:, 1], raw[:, 1]
-    remedy = "explain this model by kernel_shap, whose game needs predictions only"
+    remedy = "use kernel_shap with a marginal_game, which needs only predictions"
     check_adds_up(values, base, raw, _ROUNDING, remedy)
-    classes = getattr(model, "classes_", ()) if values.ndim == 3 else ()
-    return explained(values, base, X, list(classes), found_units if units == "auto" else units)
+    names = list(output_names) or list(getattr(model, "classes_", ()))
+    units = found_units if units == "auto" else units
+    return make_explanation(values, base, X, names if values.ndim == 3 else (), units)
 
 
 def _made_by(model: Any, package: str) -> bool:
-    """Tell whose model it is without importing the package."""
+    """Tell which package the model is from without importing it."""
     return any(kind.__module__.split(".")[0] == package for kind in type(model).__mro__)
 
 
 def _raw_prediction(model: Any, X: Any) -> tuple[Floats, str]:
-    """Return what the attributions must add up to, (n,) or (n, K), and its units."""
+    """Return what the attributions must add up to, (n,) or (n, K), and its unit."""
     if not hasattr(model, "predict"):
         raise InvalidInputError(
             f"model must be a fitted tree model, got {type(model).__name__}; "
@@ -94,7 +106,7 @@ def _raw_prediction(model: Any, X: Any) -> tuple[Floats, str]:
 
 
 def _from_lightgbm(model: Any, X: Any) -> tuple[Floats, Floats]:
-    """Return values (n, d) or (n, d, K) and base values; its last contribution is the base."""
+    """Return values (n, d) or (n, d, K) and base values, which LightGBM puts last."""
     found = np.asarray(model.predict(X, pred_contrib=True), dtype=np.float64)
     n, d = read_table(X).shape
     shares = found.reshape(n, -1, d + 1)  # (n, K, d + 1)
@@ -106,18 +118,20 @@ def _from_shap(model: Any, X: Any, background: Any) -> tuple[Floats, Floats]:
     """Return values (n, d) or (n, d, K) and base values by ``shap.TreeExplainer``."""
     shap = need_package("shap", "shap")
     table = read_table(X).infer_objects()
-    if not _made_by(model, "xgboost") or background is not None:  # XGBoost knows its categories
+    if (
+        not _made_by(model, "xgboost") or background is not None
+    ):  # XGBoost handles its categories itself
         _check_numbers(table)
     data = None if background is None else read_table(background).infer_objects()
     game = "tree_path_dependent" if data is None else "interventional"
     try:
         explainer = shap.TreeExplainer(model, data=data, feature_perturbation=game)
-    except Exception as error:  # shap raises half a dozen kinds, some of them bare
+    except Exception as error:  # shap raises many types, some of them bare
         raise InvalidInputError(
             f"model must be a tree model that shap can read, got {type(model).__name__} "
-            f"({error}); explain it by kernel_shap instead"
+            f"({error}); use kernel_shap instead"
         ) from error
-    # The sum is checked against the model's own prediction, not against shap's copy of it.
+    # The sum is checked against the prediction of the model, not of shap's copy of it.
     values = np.asarray(explainer.shap_values(table, check_additivity=False), dtype=np.float64)
     ends = np.asarray(explainer.expected_value, dtype=np.float64).reshape(-1)
     base = np.tile(ends, (len(table), 1))
@@ -128,6 +142,6 @@ def _check_numbers(table: pd.DataFrame) -> None:
     words = [name for name, kind in table.dtypes.items() if kind.kind not in "iufb"]
     if words:
         raise InvalidInputError(
-            f"TreeSHAP through shap needs number columns, got {words} are not; "
+            f"The package shap needs number columns, got {words} of other types; "
             "encode them as the model does, or use kernel_shap"
         )

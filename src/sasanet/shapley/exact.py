@@ -1,4 +1,4 @@
-"""A value function in, its Shapley values out, by all 2^d coalitions.
+"""Exact Shapley values, by enumerating all 2^d coalitions.
 
 Sizes: n rows (one game each), d features, m coalitions, K outputs.
 """
@@ -11,14 +11,14 @@ from collections.abc import Callable
 import numpy as np
 
 from sasanet.arrays import Floats, Masks
-from sasanet.shapley.game import Game, ValueFunction
+from sasanet.shapley.game import CheckedGame, ValueFunction
 from sasanet.validation import check_integer
 
 _EXACT_UP_TO = 20  # features: a million coalitions
 
 
 def all_coalitions(n_features: int) -> Masks:
-    """Return every coalition; bit i of a row's position is feature i.
+    """Return all 2^d coalitions as masks; bit i of a row's position is feature i.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ def all_coalitions(n_features: int) -> Masks:
 
 
 def shapley_weights(n_features: int) -> Floats:
-    """Return what the gain v(S ∪ i) − v(S) counts, by the size s of S: s! (d − s − 1)! / d!.
+    """Return the weight s! (d − s − 1)! / d! of the gain v(S ∪ i) − v(S), by the size s of S.
 
-    This is the share of the d! orders of Eq. 2 in which exactly S stands before feature i.
+    It is the share of the d! orders of Eq. 2 in which exactly S precedes feature i.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def shapley_weights(n_features: int) -> Floats:
     Returns
     -------
     ndarray (d,)
-        Weights for s = 0 … d − 1; over all S without i they add up to 1.
+        Weights for s = 0 … d − 1; over all S without i they sum to 1.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def shapley_weights(n_features: int) -> Floats:
 
 
 def exact_shapley(value: ValueFunction, n_features: int) -> Floats:
-    """Return exact Shapley values (Eq. 2, with equal terms of the sum over orders collected).
+    """Return exact Shapley values (Eq. 2, with equal terms of the sum over orders merged).
 
     φ_i = Σ_{S ∌ i} s! (d − s − 1)! / d! · [v(S ∪ i) − v(S)]
 
@@ -76,12 +76,12 @@ def exact_shapley(value: ValueFunction, n_features: int) -> Floats:
     value : value function
         Masks (m, d) → v(S) as (m,), (n, m) or (n, m, K).
     n_features : int
-        d, from 1 to 20: there are 2^d coalitions, each valued once.
+        d, from 1 to 20: each of the 2^d coalitions is evaluated once.
 
     Returns
     -------
     ndarray (d,), (n, d) or (n, d, K)
-        Adds up to v(N) − v(∅) over features.
+        Sums to v(N) − v(∅) over features.
 
     Examples
     --------
@@ -96,15 +96,15 @@ def exact_shapley(value: ValueFunction, n_features: int) -> Floats:
         sizes = masks.sum(axis=1)[:, None]
         return np.where(masks, after[sizes], -before[sizes])
 
-    game = Game(value, d)
+    game = CheckedGame(value, d)
     return game.shaped(sum_over_coalitions(game, coefficients))
 
 
-def sum_over_coalitions(game: Game, coefficients: Callable[[Masks], Floats]) -> Floats:
-    """Return Σ_S c_p(S) v(S) over all coalitions, for indices that are linear in v.
+def sum_over_coalitions(game: CheckedGame, coefficients: Callable[[Masks], Floats]) -> Floats:
+    """Return Σ_S c_p(S) v(S) over all coalitions, for any index that is linear in v.
 
-    Reading a sum of differences as one of values lets each chunk be forgotten once it is added:
-    memory does not grow with 2^d. The coefficients of an index must add up to 0 over S.
+    Written as a sum of values, not of differences, it needs each chunk only once: memory does not
+    grow with 2^d. The coefficients of an index must sum to 0 over S.
 
     Shape: coefficients (m, d) → (m, p); result (n, p, K).
     """

@@ -1,7 +1,7 @@
-"""A value function in, pairwise Shapley interactions out: exact, or sampled with standard errors.
+"""The Shapley interaction index of pairs of features, exact or sampled.
 
 Sizes: n rows (one game each), d features, p pairs, m coalitions, K outputs. The index (Grabisch and
-Roubens, 1999) is what two features add together beyond what each adds alone:
+Roubens, 1999) is what two features add together beyond what each adds on its own:
 
     I_ij = Σ_{S ⊆ N∖{i,j}} s! (d − s − 2)! / (d − 1)! · Δ_ij(S),
     Δ_ij(S) = v(S ∪ {i,j}) − v(S ∪ i) − v(S ∪ j) + v(S).
@@ -21,7 +21,7 @@ from sasanet.arrays import Floats, Masks
 from sasanet.errors import InvalidInputError
 from sasanet.intervals import Moments
 from sasanet.shapley.exact import shapley_weights, sum_over_coalitions
-from sasanet.shapley.game import Game, ValueFunction
+from sasanet.shapley.game import CheckedGame, ValueFunction
 from sasanet.validation import check_integer, make_generator
 
 _EXACT_UP_TO = 16  # features: 65,536 coalitions for each of up to 120 pairs
@@ -36,9 +36,9 @@ class Interactions:
     pairs : ndarray (p, 2) of int
         Positions of the two features.
     values : ndarray (p,), (n, p) or (n, p, K)
-        Positive where two features add more together than each alone.
+        Positive where two features add more together than on their own.
     error_std : ndarray shaped like ``values``, or None
-        Standard errors, None when exact.
+        Standard errors; None if exact.
 
     Examples
     --------
@@ -57,8 +57,16 @@ class Interactions:
     def to_frame(self, feature_names: Sequence[str]) -> pd.DataFrame:
         """Return a long table: one line per row, pair and output.
 
-        Columns: ``row`` (position), ``feature``, ``other``, ``interaction``, then ``output``
-        (position) if there are several and ``error_std`` if sampled.
+        Parameters
+        ----------
+        feature_names : sequence of str
+            One name per feature of the game.
+
+        Returns
+        -------
+        DataFrame
+            ``row`` (position), ``feature``, ``other``, ``interaction``, then ``output`` (position)
+            if there are several outputs and ``error_std`` if sampled.
         """
         names = [str(name) for name in feature_names]
         if len(names) <= self.pairs.max(initial=-1):
@@ -83,14 +91,14 @@ class Interactions:
 def exact_interactions(
     value: ValueFunction, n_features: int, pairs: ArrayLike | None = None
 ) -> Interactions:
-    """Return exact Shapley interactions I_ij by all 2^d coalitions.
+    """Return exact Shapley interactions I_ij, by enumerating all 2^d coalitions.
 
     Parameters
     ----------
     value : value function
         Masks (m, d) → v(S) as (m,), (n, m) or (n, m, K).
     n_features : int
-        d, from 2 to 16; each coalition is valued once, however many pairs there are.
+        d, from 2 to 16; each coalition is evaluated once, whatever the number of pairs.
     pairs : array-like (p, 2) of int, optional
         Positions of features; by default all pairs i < j.
 
@@ -107,14 +115,14 @@ def exact_interactions(
     remedy = "use sampled_interactions for more features"
     d = check_integer("n_features", n_features, 2, _EXACT_UP_TO, remedy)
     chosen = _read_pairs(pairs, d)
-    weights = shapley_weights(d - 1)  # s! (d − s − 2)! / (d − 1)!: of the game with i, j as one
+    weights = shapley_weights(d - 1)  # s! (d − s − 2)! / (d − 1)!: as if i and j were one
 
     def coefficients(masks: Masks) -> Floats:
         left, right = masks[:, chosen[:, 0]], masks[:, chosen[:, 1]]
         others = masks.sum(axis=1)[:, None] - left - right
         return np.where(left == right, 1.0, -1.0) * weights[others]
 
-    game = Game(value, d)
+    game = CheckedGame(value, d)
     return Interactions(chosen, game.shaped(sum_over_coalitions(game, coefficients)))
 
 
@@ -125,9 +133,9 @@ def sampled_interactions(
     n_samples: int = 200,
     random_state: int = 0,
 ) -> Interactions:
-    """Return unbiased Shapley interactions: the mean of Δ_ij(S) over random S, with errors.
+    """Estimate Shapley interactions without bias, as the mean of Δ_ij(S) over random S.
 
-    The weights of I_ij make every size s = 0 … d − 2 equally likely, and every S of that size.
+    The weights in I_ij make all sizes s = 0 … d − 2 equally likely, and all S of one size.
 
     Parameters
     ----------
@@ -138,7 +146,7 @@ def sampled_interactions(
     pairs : array-like (p, 2) of int, optional
         Positions of features; by default all pairs i < j.
     n_samples : int
-        Random S for each pair, at least 2; each needs four coalitions.
+        Random S per pair, at least 2; each needs four coalitions.
     random_state : int
         Seed of the coalitions.
 
@@ -155,17 +163,17 @@ def sampled_interactions(
     """
     d = check_integer("n_features", n_features, 2, None, "a pair needs two features")
     chosen = _read_pairs(pairs, d)
-    n_samples = check_integer("n_samples", n_samples, 2, None, "errors need two samples or more")
-    game, generator = Game(value, d), make_generator(random_state)
+    n_samples = check_integer("n_samples", n_samples, 2, None, "a standard error needs two samples")
+    game, generator = CheckedGame(value, d), make_generator(random_state)
     results = [_sample_pair(game, pair, n_samples, generator) for pair in chosen]
     means, errors = (np.stack(parts, axis=1) for parts in zip(*results, strict=True))
     return Interactions(chosen, game.shaped(means), game.shaped(errors))
 
 
 def _sample_pair(
-    game: Game, pair: NDArray[np.intp], n_samples: int, generator: np.random.Generator
+    game: CheckedGame, pair: NDArray[np.intp], n_samples: int, generator: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Return the mean of Δ_ij(S) over random S, and its standard error: (n, K) each."""
+    """Return the mean of Δ_ij(S) over random S and its standard error: (n, K) each."""
     moments, d, size = Moments(), game.n_features, game.chunk(4)
     for start in range(0, n_samples, size):
         keys = generator.random((min(size, n_samples - start), d + 1))
@@ -182,7 +190,7 @@ def _sample_pair(
 
 
 def _read_pairs(pairs: ArrayLike | None, d: int) -> NDArray[np.intp]:
-    """Return pairs as (p, 2) positions, all i < j if none are given."""
+    """Return pairs as (p, 2) positions; all i < j if None."""
     if pairs is None:
         return np.stack(np.triu_indices(d, 1), axis=1)
     given = np.asarray(pairs)
@@ -190,6 +198,6 @@ def _read_pairs(pairs: ArrayLike | None, d: int) -> NDArray[np.intp]:
     if not fits or given.min() < 0 or given.max() >= d or (given[:, 0] == given[:, 1]).any():
         raise InvalidInputError(
             f"pairs must be two different positions from 0 to {d - 1} each, shape (p, 2), got "
-            f"{given.tolist()}; leave pairs out for all of them"
+            f"{given.tolist()}; omit pairs for all of them"
         )
     return given.astype(np.intp)

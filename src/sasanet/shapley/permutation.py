@@ -1,4 +1,4 @@
-"""A value function in, unbiased Shapley values with standard errors out, by random orders.
+"""Unbiased Shapley values with standard errors, from random orders of the features.
 
 Sizes: n rows (one game each), d features, m coalitions, K outputs, P orders.
 """
@@ -14,24 +14,30 @@ from tqdm.auto import tqdm
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
 from sasanet.intervals import Moments
-from sasanet.shapley.game import Game, ValueFunction
+from sasanet.shapley.game import CheckedGame, ValueFunction
 from sasanet.validation import check_integer, make_generator
 
 
 @dataclass(frozen=True, eq=False)
 class SampledShapley:
-    """Shapley values from random orders, and how far they can be trusted.
+    """Shapley values estimated from random orders, with their standard errors.
 
     Parameters
     ----------
     values : ndarray (d,), (n, d) or (n, d, K)
-        Unbiased estimates; they add up to v(N) − v(∅) over features.
+        Unbiased estimates; they sum to v(N) − v(∅) over features.
     error_std : ndarray shaped like ``values``
-        Their standard errors; NaN when one order, or one pair, was drawn.
+        Their standard errors; NaN if only one order, or one pair, was drawn.
     n_orders : int
         Orders drawn; an order and its reverse count as two.
     n_evaluations : int
-        Coalitions valued, the same ones for every row.
+        Coalitions evaluated, the same ones for every row.
+
+    Examples
+    --------
+    >>> found = permutation_shapley(lambda masks: masks @ [1.0, 2.0], n_features=2, n_orders=4)
+    >>> found.values, found.error_std
+    (array([1., 2.]), array([0., 0.]))
     """
 
     values: Floats
@@ -48,12 +54,12 @@ def permutation_shapley(
     random_state: int = 0,
     verbose: bool = False,
 ) -> SampledShapley:
-    """Return Shapley values as the mean gain over random orders O (Eq. 2).
+    """Estimate Shapley values as the mean gain over random orders O (Eq. 2).
 
     φ_i ≈ 1/P Σ_O [v(O_{1:k−1} ∪ i) − v(O_{1:k−1})] with O_k = i
 
-    An order with its reverse gives every pair of features both ways round, so that pairwise
-    interactions cancel: a game without higher ones is solved by a single pair.
+    An order and its reverse have every pair of features in both sequences, so pairwise interactions
+    cancel: a game without higher ones is solved exactly by a single pair of orders.
 
     Parameters
     ----------
@@ -62,9 +68,9 @@ def permutation_shapley(
     n_features : int
         d.
     n_orders : int
-        P, shared by all rows; even if antithetic. An order needs d − 1 coalitions of its own.
+        P, shared by all rows; even if antithetic. Each order needs d − 1 new coalitions.
     antithetic : bool
-        Whether to use each order with its reverse; standard errors are then over pairs.
+        Whether to pair each order with its reverse; standard errors are then over pairs.
     random_state : int
         Seed of the orders.
     verbose : bool
@@ -85,17 +91,17 @@ def permutation_shapley(
     """
     d = check_integer("n_features", n_features, 1, None, "a game has at least one feature")
     least = 2 if antithetic else 1
-    n_orders = check_integer("n_orders", n_orders, least, None, "each order improves the estimate")
+    n_orders = check_integer("n_orders", n_orders, least, None, "200 orders are a good start")
     if antithetic and n_orders % 2:
         raise InvalidInputError(
             f"n_orders must be even when antithetic, got {n_orders}; "
             "give an even number or antithetic=False"
         )
-    game, generator, moments = Game(value, d), make_generator(random_state), Moments()
+    game, generator, moments = CheckedGame(value, d), make_generator(random_state), Moments()
     n_draws, size = n_orders // least, game.chunk(least * (d + 1))
     with tqdm(total=n_orders, desc="orders", disable=not verbose) as bar:
         for start in range(0, n_draws, size):
-            # A feature's place in a random order is a random order itself.
+            # The positions of the features in a random order are a random order themselves.
             places = generator.random((min(size, n_draws - start), d)).argsort(axis=1)
             gains = _gains(game, places)
             moments.add((gains + _gains(game, d - 1 - places)) / 2 if antithetic else gains)
@@ -108,10 +114,10 @@ def permutation_shapley(
     )
 
 
-def _gains(game: Game, places: NDArray[np.intp]) -> Floats:
-    """Return what each feature adds on entering: places (P, d) of features → (n, P, d, K)."""
+def _gains(game: CheckedGame, places: NDArray[np.intp]) -> Floats:
+    """Return what each feature adds at its position: positions (P, d) → gains (n, P, d, K)."""
     n_orders, d = places.shape
-    known = places[:, None, :] < np.arange(1, d)[:, None]  # (P, d − 1, d): the inner prefixes
+    known = places[:, None, :] < np.arange(1, d)[:, None]  # (P, d − 1, d): prefixes but the ends
     inner = game(known.reshape(-1, d))
     n, k = len(inner), inner.shape[2]
     along = np.zeros((n, n_orders, d + 1, k))

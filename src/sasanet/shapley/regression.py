@@ -1,4 +1,4 @@
-"""A value function in, Shapley values out, as the solution of a weighted regression.
+"""Shapley values as the solution of a weighted regression: KernelSHAP and LeverageSHAP.
 
 Sizes: n rows (one game each), d features, m coalitions, K outputs.
 
@@ -6,9 +6,9 @@ The Shapley values are the best additive fit of the game (Lundberg and Lee, 2017
 
     min_φ Σ_{∅ ≠ S ≠ N} μ(S) [v(S) − v(∅) − Σ_{i ∈ S} φ_i]²   with Σ_i φ_i = v(N) − v(∅),
 
-μ(S) = (d − 1) / (C(d, s) s (d − s)). From a sample, each coalition counts μ(S) / π(S), π(S) being
-the probability that it is drawn. Coalitions are drawn without replacement: a size with few of them
-is drawn entirely (π = 1), and when every size is, the result is exact.
+with μ(S) = (d − 1) / (C(d, s) s (d − s)). In a sample each coalition has the weight μ(S) / π(S),
+where π(S) is the probability that it is drawn. Coalitions are drawn without replacement: a size
+with few coalitions is drawn completely (π = 1), and if every size is, the result is exact.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from sasanet.arrays import Floats, Masks
 from sasanet.errors import InvalidInputError
-from sasanet.shapley.game import Game, ValueFunction
+from sasanet.shapley.game import CheckedGame, ValueFunction
 from sasanet.validation import check_integer, make_generator
 
 Sampling = Literal["kernel", "leverage"]
@@ -36,10 +36,10 @@ def kernel_shapley(
     sampling: Sampling = "kernel",
     random_state: int = 0,
 ) -> Floats:
-    """Return Shapley values by weighted least squares over random coalitions.
+    """Estimate Shapley values by weighted least squares over random coalitions.
 
-    Unlike :func:`permutation_shapley` the result is slightly biased, the bias vanishing faster
-    than the noise, and comes without standard errors.
+    Unlike :func:`permutation_shapley` it has a small bias, which vanishes faster than the noise,
+    and no standard errors.
 
     Parameters
     ----------
@@ -48,21 +48,21 @@ def kernel_shapley(
     n_features : int
         d.
     n_coalitions : int
-        Coalitions to value besides ∅ and N, even if paired; 2^d − 2 or more means all of them. With
-        fewer than d − 1 of them (of pairs) the solution of smallest norm is returned.
+        Coalitions to evaluate besides ∅ and N, even if paired; 2^d − 2 or more means all of them.
+        With fewer than d − 1 (if paired, pairs) the solution of smallest norm is returned.
     paired : bool
         Whether to draw each coalition with its complement.
     sampling : {"kernel", "leverage"}
-        Sizes in proportion to 1 / (s (d − s)), the mass they have in the sum above (KernelSHAP), or
-        all equally likely, as the leverage scores 1 / C(d, s) of its terms are (LeverageSHAP, Musco
-        and Witter, 2025).
+        How sizes s are drawn. ``"kernel"``: in proportion to 1 / (s (d − s)), their total weight in
+        the regression (KernelSHAP). ``"leverage"``: all equally likely, in proportion to the
+        leverage scores 1 / C(d, s) of the coalitions (LeverageSHAP, Musco and Witter, 2025).
     random_state : int
         Seed of the coalitions.
 
     Returns
     -------
     ndarray (d,), (n, d) or (n, d, K)
-        Adds up to v(N) − v(∅) over features.
+        Sums to v(N) − v(∅) over features.
 
     Examples
     --------
@@ -71,12 +71,12 @@ def kernel_shapley(
     """
     d = check_integer("n_features", n_features, 1, None, "a game has at least one feature")
     _check(n_coalitions, paired, sampling)
-    game, generator = Game(value, d), make_generator(random_state)
+    game, generator = CheckedGame(value, d), make_generator(random_state)
     masks, weights = _draw(d, n_coalitions, paired, sampling, generator)
     total = game.full - game.empty
-    # φ = total / d + β with Σβ = 0: the constraint holds whatever β is found. On such β a mask acts
-    # as the mask minus its mean, and all terms together as a multiple of the identity, so the
-    # normal equations are well conditioned and need no more memory than (d, d).
+    # φ = total / d + β with Σβ = 0, so the constraint holds for every β. On such β a mask acts like
+    # the mask minus its mean, and the expected Gram matrix is a multiple of the identity: the
+    # normal equations are well conditioned and take (d, d) of memory.
     gram, moment = np.zeros((d, d)), np.zeros((len(total), d, total.shape[1]))
     size = game.chunk()
     for start in range(0, len(masks), size):
@@ -91,7 +91,7 @@ def kernel_shapley(
 
 
 def _check(n_coalitions: int, paired: bool, sampling: str) -> None:
-    remedy = "about 10 coalitions a feature are a start"
+    remedy = "10 coalitions per feature are a good start"
     check_integer("n_coalitions", n_coalitions, 2 if paired else 1, None, remedy)
     if paired and n_coalitions % 2:
         raise InvalidInputError(
@@ -107,17 +107,18 @@ def _check(n_coalitions: int, paired: bool, sampling: str) -> None:
 def _draw(
     d: int, n_coalitions: int, paired: bool, sampling: str, generator: np.random.Generator
 ) -> tuple[Masks, Floats]:
-    """Return different random coalitions and μ(S) / π(S) of each, up to a factor: (m, d), (m,).
+    """Draw distinct random coalitions, with μ(S) / π(S) of each up to a factor: (m, d), (m,).
 
-    With pairs the smaller partner stands for both; at s = d / 2 it is the one with feature 0.
+    If paired, the smaller coalition is drawn and its complement added; at s = d / 2 the one drawn
+    is the one with feature 0.
     """
     sizes = np.arange(1, d // 2 + 1 if paired else d)
-    halved = (2 * sizes == d) & paired  # as many pairs as half the coalitions of that size
+    halved = (2 * sizes == d) & paired  # there are half as many pairs as coalitions
     share = np.where(halved, 0.5, 1.0)
-    mass = share / (sizes * (d - sizes))  # μ(S) times how many S of that size there are
-    there = [math.comb(d, int(s)) // (1 + int(h)) for s, h in zip(sizes, halved, strict=True)]
-    budget = min(n_coalitions // (2 if paired else 1), sum(there))
-    limits = np.array([min(count, budget) for count in there], dtype=np.float64)
+    mass = share / (sizes * (d - sizes))  # μ(S) times the number of S of that size
+    totals = [math.comb(d, int(s)) // (1 + int(h)) for s, h in zip(sizes, halved, strict=True)]
+    budget = min(n_coalitions // (2 if paired else 1), sum(totals))
+    limits = np.array([min(count, budget) for count in totals], dtype=np.float64)
     expected = _allocate(mass if sampling == "kernel" else share, limits, budget)
     counts = _round_at_random(expected, generator)
     drawn = [np.empty((0, d), dtype=bool)]
@@ -130,9 +131,9 @@ def _draw(
 
 
 def _allocate(mass: Floats, limits: Floats, budget: int) -> Floats:
-    """Return expected numbers to draw by size: in proportion to the mass, up to the limits.
+    """Return the expected number of draws per size: in proportion to the mass, up to the limits.
 
-    What a full size cannot take goes to the others. Shape: (sizes,), (sizes,) → (sizes,).
+    What exceeds a limit goes to the other sizes. Shape: (sizes,), (sizes,) → (sizes,).
     """
     expected, free = limits.copy(), np.ones(len(mass), dtype=bool)
     while free.any():
@@ -146,21 +147,21 @@ def _allocate(mass: Floats, limits: Floats, budget: int) -> Floats:
 
 
 def _round_at_random(expected: Floats, generator: np.random.Generator) -> NDArray[np.int64]:
-    """Return whole numbers next to the expected ones, with these means and the same total."""
+    """Round up or down at random, keeping the expected values and the total."""
     whole = np.floor(expected)
     steps = np.floor(np.append(0.0, np.cumsum(expected - whole)) + generator.random())
     return (whole + np.diff(steps)).astype(np.int64)
 
 
 def _subsets(d: int, size: int, count: int, generator: np.random.Generator) -> Masks:
-    """Return different subsets of one size, all equally likely: (count, d) bool."""
-    there = math.comb(d, size)
-    if 2 * count >= there:  # many of few: list them all, at most twice as many as are needed
+    """Draw distinct subsets of one size, all equally likely: (count, d) bool."""
+    total = math.comb(d, size)
+    if 2 * count >= total:  # a large share: list all subsets, at most twice as many as needed
         flat = itertools.chain.from_iterable(itertools.combinations(range(d), size))
-        members = np.fromiter(flat, dtype=np.intp, count=there * size).reshape(there, size)
-        return _masks_of(members[generator.permutation(there)[:count]], d)
+        members = np.fromiter(flat, dtype=np.intp, count=total * size).reshape(total, size)
+        return _masks_of(members[generator.permutation(total)[:count]], d)
     found = np.empty((0, d), dtype=bool)
-    while len(found) < count:  # few of many: draw again what came twice
+    while len(found) < count:  # a small share: draw, and replace duplicates
         members = generator.random((2 * (count - len(found)), d)).argsort(axis=1)[:, :size]
         found = np.concatenate([found, _masks_of(members, d)])
         first = np.unique(np.packbits(found, axis=1), axis=0, return_index=True)[1]

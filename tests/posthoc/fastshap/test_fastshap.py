@@ -11,8 +11,9 @@ from sasanet import SASANetClassifier
 from sasanet.datasets import load_penguins, make_gaussian_probit, make_gaussian_quadratic
 from sasanet.errors import InvalidInputError
 from sasanet.network.coalitions import kernel_coalitions, random_coalitions
-from sasanet.posthoc import all_coalitions, exact_shapley, game_of, marginal_game
-from sasanet.posthoc.fastshap import FastSHAP, learning
+from sasanet.posthoc import FastSHAP, marginal_game
+from sasanet.posthoc.fastshap import learning
+from sasanet.shapley import all_coalitions, exact_shapley, game_of
 
 SMALL = {"width": 32, "pairs": 4, "batch_size": 64}
 TINY = {**SMALL, "surrogate_steps": 3, "explainer_steps": 3}
@@ -171,6 +172,83 @@ def test_losses_are_kept_and_bars_shown_only_when_asked_for(capsys):
         "surrogate": 3,
         "explainer": 3,
     }
+
+
+# --- a second fit that fails -----------------------------------------------------------------
+
+
+def stopped_at(monkeypatch, network):
+    """Let training stop like a Ctrl-C when it comes to one of the two networks."""
+    learn = learning.learn
+
+    def stop(trained, rows, phase, *rest):
+        if phase.name == network:
+            raise KeyboardInterrupt
+        return learn(trained, rows, phase, *rest)
+
+    monkeypatch.setattr("sasanet.posthoc.fastshap.model.learn", stop)
+
+
+def break_predict(_):
+    raise RuntimeError("the model is gone")
+
+
+def refit(fast, fail, monkeypatch):
+    """Fit again on another table with more columns and another task, and fail on the way."""
+    X = pd.DataFrame(np.random.default_rng(1).normal(3.0, 9.0, size=(50, 4)), columns=list("dcba"))
+    second = np.random.default_rng(2).random(50)
+    with monkeypatch.context() as patch:
+        if fail in ("surrogate", "explainer"):
+            stopped_at(patch, fail)
+            with pytest.raises(KeyboardInterrupt):
+                fast.fit(X, lambda _: second, "binary")
+        elif fail == "predict":
+            with pytest.raises(RuntimeError, match="the model is gone"):
+                fast.fit(X, break_predict, "binary")
+        elif fail == "predictions":
+            with pytest.raises(InvalidInputError, match="finite probabilities"):
+                fast.fit(X, lambda _: second + 5, "binary")
+        else:
+            with pytest.raises(InvalidInputError, match="value must return finite numbers"):
+                fast.fit_value(X, lambda _, masks: masks[:, 0, 0])
+
+
+def state_after(kind, fail, monkeypatch):
+    """Return what an explainer says before and after a second fit that failed."""
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=list("abc"))
+    fast = kind(**TINY).fit(X, lambda table: table["a"] * table["b"], "regression")
+
+    def state():
+        e = fast.explain(X)
+        own = fast.value(X, ["a", "c"])
+        return e.values, e.base_values, own, fast.history_["explainer"], e.units, fast.units_
+
+    before = state()
+    refit(fast, fail, monkeypatch)
+    return before, state()
+
+
+FAILURES = ["predict", "predictions", "surrogate", "explainer", "value"]
+
+
+@pytest.mark.parametrize("fail", FAILURES)
+def test_a_second_fit_that_fails_leaves_the_first_as_it_was(fail, monkeypatch):
+    before, after = state_after(FastSHAP, fail, monkeypatch)
+    for one, other in zip(before, after, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+class AssignsEarly(FastSHAP):
+    """The twin: keeps the new columns before the explainer is trained."""
+
+    def _learn_surrogate(self, training, *rest):
+        self._encoder, self.units_ = training.encoder, "log-odds"
+        return super()._learn_surrogate(training, *rest)
+
+
+def test_a_fit_that_assigns_early_would_be_noticed(monkeypatch):
+    with pytest.raises(InvalidInputError):  # the new columns ask for a feature that is not there
+        state_after(AssignsEarly, "explainer", monkeypatch)
 
 
 # --- the sampler -----------------------------------------------------------------------------

@@ -1,4 +1,8 @@
-"""A model or a game in, a network that answers with its Shapley values out: FastSHAP."""
+"""FastSHAP: a network that is trained once and then explains every row in one pass.
+
+- ``games``: what it explains · ``learning``: the two networks and their losses
+- ``model``: the class that users hold
+"""
 
 from sasanet.posthoc.fastshap.model import FastSHAP
 

@@ -1,7 +1,7 @@
-"""Encoded rows in, FastSHAP's two networks out: their losses, and how long each trains.
+"""The two networks of FastSHAP, their losses, and how they are trained.
 
 Sizes: B rows, N features, K outputs, M coalitions. The *surrogate* v(x_S) ≈ E[f(x) | x_S] learns
-from the model's predictions on rows with hidden cells. The *explainer* φ(x) is the best additive
+the predictions of the model from rows with hidden cells. The *explainer* φ(x) is the best additive
 fit of v (Jethani, Sudarshan, Covert, Lee and Ranganath, 2021),
 
     min_φ E_x E_{S ~ Shapley kernel} [v(x_S) − v(x_∅) − Σ_{i∈S} φ_i(x)]²,
@@ -17,17 +17,17 @@ from torch import Tensor, nn
 from sasanet.network.coalitions import add_up, kernel_coalitions, random_coalitions
 from sasanet.network.embedding.cells import make_tokens
 from sasanet.network.interface import TabularNetwork
-from sasanet.posthoc.fastshap.games import Game, GameRows
+from sasanet.posthoc.fastshap.games import BatchGame, PositionedRows
 from sasanet.table.encoder import TableEncoder
 from sasanet.training.loop import Batchable, BatchLoss, Phase, Rows, train
 from sasanet.training.losses import prediction_losses, weighted_mean
 
 
 class CoalitionNetwork(TabularNetwork):
-    """An MLP on the cells of a coalition: the sum of their vectors, a hidden layer, the outputs.
+    """An MLP on the known cells: the sum of their vectors, a hidden layer, the outputs.
 
-    The sum is a layer over one-hot levels and knots that are zero where hidden. It tells a hidden
-    cell from the value 0, as the paper's input [x ⊙ S, S] does.
+    The sum of vectors is a linear layer on one-hot levels and knots, zero where hidden. So a hidden
+    cell differs from the value 0, as in the input [x ⊙ S, S] of the paper.
 
     Shape: cells [B, N], coalitions [B, M, N] → [B, M, outputs].
     """
@@ -41,19 +41,19 @@ class CoalitionNetwork(TabularNetwork):
         )
 
     def values(self, cells: Tensor, coalitions: Tensor) -> Tensor:
-        """Return the outputs for every coalition; missing cells must be out of all of them."""
+        """Return the outputs for every coalition; missing cells must be absent from all."""
         found: Tensor = self.body(self.tokens.coalition_sums(cells, coalitions) + self.bias)
         return found
 
 
 def attributions(network: CoalitionNetwork, cells: Tensor) -> Tensor:
-    """Return what the explainer says before it is made to add up: [B, N] → [B, N, K]."""
-    said: Tensor = network.values(cells, ~cells.isnan()[:, None])[:, 0]
-    return said.unflatten(1, (cells.shape[1], -1))
+    """Return the output of the explainer, before normalisation: [B, N] → [B, N, K]."""
+    flat: Tensor = network.values(cells, ~cells.isnan()[:, None])[:, 0]
+    return flat.unflatten(1, (cells.shape[1], -1))
 
 
-def ends_of(rows: GameRows) -> Tensor:
-    """Return the two ends of every game, nothing and all that is present: [B, 2, N] bool."""
+def ends_of(rows: PositionedRows) -> Tensor:
+    """Return the empty coalition and that of all present features: [B, 2, N] bool."""
     return torch.stack([torch.zeros_like(rows.present), rows.present], 1)
 
 
@@ -61,14 +61,14 @@ def ends_of(rows: GameRows) -> Tensor:
 
 
 def surrogate_loss(task: str) -> BatchLoss:
-    """Return the loss of the surrogate: the model's prediction from a part of the row.
+    """Return the loss of the surrogate: predicting the model's output from a part of the row.
 
     Cross-entropy with the predicted probabilities, which is their KL divergence up to a constant,
     or squared error for regression.
     """
 
-    # NOTE[DIFF]: the paper draws one coalition a row; its complement and the complete row cost
-    # little beside it, and the complete row is what every explanation adds up to.
+    # NOTE[DIFF]: the paper draws one coalition per row; its complement and the complete row cost
+    # little more, and the complete row is what every explanation adds up to.
     def loss(network: CoalitionNetwork, rows: Rows, generator: torch.Generator) -> Tensor:
         present = rows.present
         kept = random_coalitions(present, generator)
@@ -78,13 +78,13 @@ def surrogate_loss(task: str) -> BatchLoss:
     return loss
 
 
-def explainer_loss(game: Game, scale: float, pairs: int) -> BatchLoss:
-    """Return the loss of the explainer: the mean square above, over pairs of coalitions a row.
+def explainer_loss(game: BatchGame, scale: float, pairs: int) -> BatchLoss:
+    """Return the loss of the explainer: the mean square above, over pairs of coalitions.
 
     The game is divided by ``scale``, so that one learning rate suits all units.
     """
 
-    def loss(network: CoalitionNetwork, rows: GameRows, generator: torch.Generator) -> Tensor:
+    def loss(network: CoalitionNetwork, rows: PositionedRows, generator: torch.Generator) -> Tensor:
         kept = kernel_coalitions(rows.present, pairs, generator)
         with torch.no_grad():
             values = (game(rows, torch.cat([ends_of(rows), kept], 1)) / scale).float()
@@ -106,11 +106,11 @@ def learn(
     generator: torch.Generator,
     verbose: bool,
 ) -> list[float]:
-    """Train a network, the rate falling to zero, and return the loss of each epoch."""
-    # NOTE[DIFF]: the paper halves the rate where the validation loss stalls. A cosine to zero ends
-    # as low, takes no rows away and has nothing to tune.
+    """Train a network and return the mean loss of each epoch."""
+    # NOTE[DIFF]: the paper halves the learning rate when the validation loss stalls. A cosine to
+    # zero ends as low, needs no validation rows and has nothing to tune.
     history = train(network, rows, [phase], generator, verbose=verbose)
     if history.interrupted:
-        raise KeyboardInterrupt  # half an explainer is none
+        raise KeyboardInterrupt  # a half-trained explainer is of no use
     network.requires_grad_(False)
     return [record["train_loss"] for record in history.epochs]

@@ -1,47 +1,16 @@
-"""The marginal game of any predict function, by brute force; Shapley values as an Explanation."""
+"""The marginal game of any predict function, by brute force."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from sasanet import Explanation
+from people import people, score
 from sasanet.errors import InvalidInputError
-from sasanet.posthoc import (
-    all_coalitions,
-    as_explanation,
-    exact_shapley,
-    kernel_shapley,
-    marginal_game,
-    permutation_shapley,
-)
+from sasanet.posthoc import exact_shap, marginal_game
 from sasanet.posthoc.black_box import BlackBox
+from sasanet.shapley import all_coalitions
 
 ROUNDING = 1e-12
-
-
-def people(n, seed=0):
-    """Return numbers, words, categories and truths, with missing cells."""
-    rng = np.random.default_rng(seed)
-    table = pd.DataFrame(
-        {
-            "age": rng.integers(18, 80, n),
-            "income": rng.normal(size=n),
-            "city": rng.choice(["Rome", "Oslo", "Bonn"], n),
-            "size": pd.Categorical(rng.choice(["S", "M", "L"], n), categories=["S", "M", "L"]),
-            "member": rng.random(n) < 0.5,
-        }
-    )
-    table.loc[rng.random(n) < 0.3, "income"] = np.nan
-    table["city"] = table["city"].where(rng.random(n) < 0.8)
-    return table
-
-
-def score(table):
-    """Return a number from every column and two interactions; missing cells count."""
-    income = table["income"].fillna(-3.0).to_numpy()
-    rome = table["city"].isna().to_numpy() * 2.0 + (table["city"] == "Rome").to_numpy()
-    large = (table["size"] == "L").to_numpy()
-    return table["age"].to_numpy() / 50 + income * rome + large * (1.0 + table["member"].to_numpy())
 
 
 def brute_force(predict, X, background, masks):
@@ -75,7 +44,7 @@ def test_chunks_do_not_change_it(monkeypatch):
         sizes.append(len(table))
         return score(table)
 
-    monkeypatch.setattr("sasanet.posthoc.marginal_game.CELLS_AT_ONCE", 5 * 7 * 3)
+    monkeypatch.setattr("sasanet.posthoc.interventional.CELLS_AT_ONCE", 5 * 7 * 3)
     np.testing.assert_array_equal(marginal_game(watched, X, background)(masks), whole)
     assert max(sizes) == 7 * 3
 
@@ -83,9 +52,9 @@ def test_chunks_do_not_change_it(monkeypatch):
 def test_several_outputs_stand_last():
     X, background = people(3), people(9, seed=1)
     game = marginal_game(lambda t: np.stack([score(t), -2 * score(t)], axis=1), X, background)
-    found = exact_shapley(game, 5)
+    found = exact_shap(game, X).values
     assert found.shape == (3, 5, 2)
-    one = exact_shapley(marginal_game(score, X, background), 5)
+    one = exact_shap(marginal_game(score, X, background), X).values
     np.testing.assert_allclose(found, np.stack([one, -2 * one], axis=2), atol=ROUNDING)
 
 
@@ -154,54 +123,3 @@ def test_a_bar_is_shown_only_when_asked_for(capsys):
         game = marginal_game(score, people(2), people(3), verbose=verbose)
         game(np.ones((1, 5), dtype=bool))
         assert ("marginal game" in capsys.readouterr().err) is verbose
-
-
-# --- as_explanation --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "explain",
-    [
-        exact_shapley,
-        permutation_shapley,
-        lambda game, d: kernel_shapley(game, d, n_coalitions=2**d),
-    ],
-    ids=["exact", "orders", "regression"],
-)
-def test_every_explainer_becomes_an_explanation_that_adds_up(explain):
-    X = people(4)
-    game = marginal_game(score, X, people(20, seed=1))
-    found = explain(game, 5)
-    e = as_explanation(found, game, X, units="score")
-    assert isinstance(e, Explanation)
-    np.testing.assert_allclose(e.prediction, score(X), atol=1e-9)
-    assert e.feature_names == tuple(X.columns)
-    assert e.units == "score"
-    assert (e.error_std is not None) == (explain is permutation_shapley)
-
-
-def test_values_of_another_game_are_refused():
-    X = people(4)
-    game = marginal_game(score, X, people(20, seed=1))
-    other = marginal_game(score, X, people(20, seed=2))
-    with pytest.raises(InvalidInputError, match="must add up to the prediction, got"):
-        as_explanation(exact_shapley(other, 5), game, X)
-
-
-def test_a_single_game_is_a_single_row():
-    weights = np.array([1.0, 2.0])
-    e = as_explanation(weights, lambda masks: masks @ weights, [[0.5, 0.25]])
-    np.testing.assert_array_equal(e.values, [[1.0, 2.0]])
-    with pytest.raises(InvalidInputError, match=r"shape \(2, 2\) or"):
-        as_explanation(weights, lambda masks: masks @ weights, [[0.5, 0.25]] * 2)
-
-
-def test_outputs_get_the_names_given():
-    X = people(2)
-    game = marginal_game(lambda t: np.stack([score(t)] * 3, axis=1), X, people(4))
-    found = exact_shapley(game, 5)
-    assert as_explanation(found, game, X).output_names == ("0", "1", "2")
-    named = as_explanation(found, game, X, output_names=["a", "b", "c"])
-    assert named.output("b").shape == (2, 5)
-    with pytest.raises(InvalidInputError, match="output_names must name 3 outputs"):
-        as_explanation(found, game, X, output_names=["a", "b"])
