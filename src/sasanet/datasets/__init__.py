@@ -1,4 +1,4 @@
-"""Tables to try things on: two real ones, and synthetic ones whose truth is known.
+"""Tables to try things on: two real ones, and synthetic ones with known Shapley values.
 
 - ``bundled``: two small real tables, from ``csv/``
 - ``synthetic/``: tables with E[y | x_S] in closed form

@@ -1,4 +1,4 @@
-"""A name in, a real table and its labels out; the two small ones come with the package."""
+"""The two small real tables that come with the package."""
 
 from __future__ import annotations
 
@@ -19,6 +19,13 @@ def load_german_credit() -> tuple[pd.DataFrame, pd.Series]:
     Statlog (German Credit Data), Hans Hofmann, UCI Machine Learning Repository, CC BY 4.0; codes
     are replaced by the words of its documentation.
 
+    Returns
+    -------
+    X : DataFrame (1000, 20)
+        Numbers and words, no missing cells.
+    y : Series (1000,)
+        1 where the credit went bad, else 0.
+
     Examples
     --------
     >>> X, y = load_german_credit()
@@ -33,6 +40,13 @@ def load_penguins() -> tuple[pd.DataFrame, pd.Series]:
     """Return 344 penguins with 7 features, some cells missing, and their three species.
 
     palmerpenguins by Allison Horst, Alison Hill and Kristen Gorman, CC0.
+
+    Returns
+    -------
+    X : DataFrame (344, 7)
+        Numbers and words, some cells missing.
+    y : Series (344,)
+        Adelie, Chinstrap or Gentoo.
 
     Examples
     --------

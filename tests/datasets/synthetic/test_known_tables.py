@@ -291,7 +291,7 @@ def test_the_game_depends_on_the_seed_alone(make):
         ({"null": -1}, "null must be a whole number of at least 0, got -1"),
         ({"redundant": 0.5}, "redundant must be a whole number of at least 0, got 0.5"),
         ({"n_features": 0}, "n_features must be a whole number of at least 1"),
-        ({"n_features": 63}, r"must be at most .*got |at most 62, got 63"),
+        ({"n_features": 63}, "at least 1 and at most 62, got 63"),
         ({"missing": 1.0}, "missing must be at least 0 and at most 0.99, got 1.0"),
         ({"missing": math.nan}, "missing must be .*, got nan"),
         ({"n_rows": 0}, "n_rows must be at least 1, got 0"),

@@ -1,4 +1,4 @@
-"""Numbers of copies, nulls and twins in, the role and the name of every made column out."""
+"""The columns of a synthetic table: plain, exchangeable, near copies, independent of everything."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _MOST_FEATURES = 62  # a coalition is one 64-bit number
 
 @dataclass(frozen=True)
 class Roles:
-    """Which columns of a made table are what, in this order.
+    """The role of every column of a synthetic table, in this order.
 
     x0, x1, ...: plain · twin0a, twin0b, ...: exchangeable pairs · copy_of_x0, copy_of_x1, ...:
-    near copies of the first plain ones · null0, ...: independent of everything. Plain columns and
-    twins are the *core*: the only ones that y depends on.
+    near copies of the first plain columns · null0, ...: independent of everything. Plain columns
+    and twins are the *core*: y depends on them alone.
     """
 
     n_features: int
@@ -41,8 +41,8 @@ class Roles:
         taken = self.redundant + self.null + 2 * self.symmetric
         if taken > self.n_features or self.null == self.n_features:
             raise InvalidInputError(
-                "redundant + null + 2 * symmetric must be at most n_features, one of which is not "
-                f"null, got {taken} of {self.n_features}; raise n_features"
+                "redundant + null + 2 * symmetric must be at most n_features, one of which is not null, "
+                f"got {taken} of {self.n_features}; raise n_features"
             )
         if self.redundant > self.n_plain:
             raise InvalidInputError(
@@ -67,7 +67,7 @@ class Roles:
 
     @property
     def names(self) -> list[str]:
-        """Column names that say the role."""
+        """Column names, by role."""
         plain = [f"x{i}" for i in range(self.n_plain)]
         twins = [f"twin{i}{side}" for i in range(self.symmetric) for side in "ab"]
         copies = [f"copy_of_x{i}" for i in range(self.redundant)]
@@ -75,7 +75,7 @@ class Roles:
 
 
 def check_between(name: str, number: float, low: float, high: float, remedy: str) -> None:
-    """Refuse a number outside [low, high]; NaN is outside."""
+    """Raise if a number is outside [low, high] or NaN."""
     if not low <= number <= high:
         upper = "" if math.isinf(high) else f" and at most {high:.6g}"
         raise InvalidInputError(
@@ -84,11 +84,11 @@ def check_between(name: str, number: float, low: float, high: float, remedy: str
 
 
 def check_rows(n_rows: int, missing: float) -> None:
-    """Refuse a table without rows, and one whose cells are all gone."""
+    """Raise if a table would have no rows, or hardly any cells."""
     check_between("n_rows", n_rows, 1, math.inf, "ask for one row or more")
     check_between("missing", missing, 0, 0.99, "give the share of cells to remove")
 
 
 def remove_cells(table: pd.DataFrame, share: float, random: np.random.Generator) -> pd.DataFrame:
-    """Remove each cell with the same probability, whatever it and the others hold."""
+    """Remove cells completely at random, each with the same probability."""
     return table.mask(random.random(table.shape) < share)

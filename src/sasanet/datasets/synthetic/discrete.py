@@ -1,4 +1,4 @@
-"""Knobs in, a table of categories with a known game out, by the whole joint distribution."""
+"""Synthetic tables of categories, with every E[y | x_S] from the joint distribution."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _MOST_CELLS = 2_000_000  # conditional probabilities: 16 MB
 
 
-def make_discrete(  # noqa: PLR0913 - each knob is one property of the table
+def make_discrete(  # noqa: PLR0913 - one argument per property of the table
     n_rows: int = 1_000,
     *,
     n_features: int = 8,
@@ -37,8 +37,8 @@ def make_discrete(  # noqa: PLR0913 - each knob is one property of the table
     """Make a table of categories whose label's log-odds are known for every coalition.
 
     All columns have the same random distribution π of levels. A row has a hidden level, drawn from
-    π; each of its core cells shows it with probability √correlation and a draw of its own
-    otherwise. P(y = 1 | x) = 1 / (1 + exp(-s(x))), where s is a sum of random tables over single
+    π; each of its core cells takes it with probability √correlation, else an independent draw from
+    π. P(y = 1 | x) = 1 / (1 + exp(-s(x))), where s is a sum of random tables over single
     core columns and over pairs of them. E[y | x_S] comes from sums over the joint distribution.
 
     Parameters
@@ -53,8 +53,8 @@ def make_discrete(  # noqa: PLR0913 - each knob is one property of the table
         Correlation of 1{x_i = level} and 1{x_j = level} for any two core columns and any level;
         0 (independent) to 0.999.
     redundant : int
-        Near copies ``copy_of_x0``, ...: the source's level with probability 0.99 and a draw of
-        their own otherwise; s does not depend on them.
+        Near copies ``copy_of_x0``, ...: the level of the source with probability 0.99, else an
+        independent draw; s does not depend on them.
     null : int
         Columns ``null0``, ... independent of everything; their Shapley value is 0.
     symmetric : int
@@ -96,7 +96,7 @@ def make_discrete(  # noqa: PLR0913 - each knob is one property of the table
 
 
 def _check_size(n_features: int, levels: int) -> None:
-    check_between("levels", levels, 2, len(_ALPHABET), "a level is one letter")
+    check_between("levels", levels, 2, len(_ALPHABET), "each level is one letter")
     if (size := (levels + 1) ** n_features) > _MOST_CELLS:
         raise InvalidInputError(
             f"(levels + 1) ** n_features must be at most {_MOST_CELLS:,}, got {size:,}; "
@@ -107,16 +107,16 @@ def _check_size(n_features: int, levels: int) -> None:
 def _joint(roles: Roles, shares: Floats, correlation: float) -> Floats:
     """Return p(x) = Σ_h π_h Π_core k(x_j | h) · Π_copies t(x_j | x_source) · Π_nulls π(x_j).
 
-    k and t show the given level with probability √correlation or 0.99, else a draw from π.
+    k and t take the given level with probability √correlation or 0.99, else a draw from π.
 
     Shape: shares [L] → d axes of length L.
     """
     levels = len(shares)
     joint = shares
     for _ in range(roles.n_core):
-        joint = np.einsum("h...,hl->h...l", joint, _shown(shares, np.sqrt(correlation)))
+        joint = np.einsum("h...,hl->h...l", joint, _copied_with(shares, np.sqrt(correlation)))
     joint = joint.sum(0)
-    copied = _shown(shares, COPY_CORRELATION)
+    copied = _copied_with(shares, COPY_CORRELATION)
     for source in range(roles.redundant):
         along = [1] * (joint.ndim + 1)
         along[source], along[-1] = levels, levels
@@ -126,15 +126,15 @@ def _joint(roles: Roles, shares: Floats, correlation: float) -> Floats:
     return joint / joint.sum()
 
 
-def _shown(shares: Floats, probability: float) -> Floats:
-    """Return p(level of a cell | level it should show): [L] → [L, L]."""
+def _copied_with(shares: Floats, probability: float) -> Floats:
+    """Return p(level of a cell | level it copies): [L] → [L, L]."""
     return probability * np.eye(len(shares)) + (1 - probability) * shares
 
 
 def _score(roles: Roles, levels: int, random: np.random.Generator) -> Floats:
-    """Return s(x) = Σ_j u_j(x_j) + Σ_{i<j} w_ij(x_i, x_j), equal under a swap of twins.
+    """Draw s(x) = Σ_j u_j(x_j) + Σ_{i<j} w_ij(x_i, x_j), invariant to swapping twins.
 
-    All u together have a standard deviation of about 1 over the cells, all w as well.
+    The sum of all u has a standard deviation of about 1 over the cells, and so has that of all w.
 
     Shape: d axes, of length L for the core columns and 1 for the others.
     """

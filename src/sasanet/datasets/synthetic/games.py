@@ -1,9 +1,9 @@
-"""Cells and a coalition in, v(S) = link(E[y | x_S]) in closed form out.
+"""Games with closed forms: v(S) = link(E[y | x_S]) of synthetic tables.
 
-One class per way of making y. Each reads a table into cells and values one coalition for all rows
-that share it: cells [n, d], known [d] → [n]. Only known cells are looked at, so the others may
-hold anything, NaN included. Log-odds come from the logarithms of both probabilities: nothing is
-clipped, however certain the label.
+One class per way of making y. Each reads a table into cells and evaluates one coalition for all
+rows that share it: cells [n, d], known [d] → [n]. Only known cells are read; the others may hold
+anything, NaN included. Log-odds come from the logarithms of both probabilities, so that nothing is
+clipped even where the label is almost certain.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from sasanet.arrays import Floats, Masks
 from sasanet.errors import InvalidInputError
 
 
-class Game(Protocol):
-    """What a :class:`~sasanet.datasets.KnownTable` needs to know of how y was made."""
+class KnownGame(Protocol):
+    """What a :class:`~sasanet.datasets.KnownTable` needs to know about how y was made."""
 
     def read(self, rows: pd.DataFrame) -> Floats:
         """Return a table as numbers, [n, d]; NaN: missing."""
@@ -30,7 +30,7 @@ class Game(Protocol):
 
 
 def condition(covariance: Floats, known: Masks) -> tuple[Floats, Floats]:
-    """Return what x_S says of x ~ N(0, Σ): P with E[x | x_S] = P' x_S, and Cov[x | x_S].
+    """Condition x ~ N(0, Σ) on x_S: return P with E[x | x_S] = P' x_S, and Cov[x | x_S].
 
     With R the unknown features, P = [I, Σ_SS⁻¹ Σ_SR] in the rows of S and
     Cov_RR = Σ_RR - Σ_RS Σ_SS⁻¹ Σ_SR; both are 0 elsewhere.
@@ -49,7 +49,7 @@ def condition(covariance: Floats, known: Masks) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, eq=False)
 class GaussianGame:
-    """What games over x ~ N(0, Σ) with a term c + b·x share.
+    """Common part of the games over x ~ N(0, Σ) with a term c + b·x.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class QuadraticGame(GaussianGame):
 
 @dataclass(frozen=True, eq=False)
 class DiscreteGame:
-    """Log-odds of a label over categories, by a table of every conditional probability.
+    """Log-odds of a label over categories, from a table of all conditional probabilities.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class DiscreteGame:
 
     @classmethod
     def from_joint(cls, levels: tuple[str, ...], zeros: Floats, ones: Floats) -> DiscreteGame:
-        """Sum the joint probabilities p(x, y = 0) and p(x, y = 1) over every set of features.
+        """Marginalise the joint probabilities p(x, y = 0) and p(x, y = 1) over every feature set.
 
         logit E[y | x_S] = log Σ_R p(x_S, x_R, 1) - log Σ_R p(x_S, x_R, 0).
 
@@ -150,12 +150,12 @@ class DiscreteGame:
         """Return the number of each level, [n, d]; NaN: missing."""
         index = pd.Index(self.levels)
         codes = np.column_stack([index.get_indexer(pd.Index(rows[name])) for name in rows])
-        strange = (codes < 0) & rows.notna().to_numpy()
-        if strange.any():
-            found = sorted({str(cell) for cell in rows.to_numpy()[strange]})
+        unseen = (codes < 0) & rows.notna().to_numpy()
+        if unseen.any():
+            found = sorted({str(cell) for cell in rows.to_numpy()[unseen]})
             raise InvalidInputError(
                 f"rows must hold the levels {list(self.levels)}, got {found}; "
-                "take rows of the table itself or of one made with the same levels"
+                "take rows of this table, or of one made with the same levels"
             )
         return np.where(codes < 0, np.nan, codes)
 

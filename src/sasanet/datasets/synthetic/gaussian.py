@@ -1,4 +1,4 @@
-"""Knobs in, a table of normal columns with a known game out: probit, linear or quadratic."""
+"""Synthetic tables of normal columns with a probit, linear or quadratic label."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from sasanet.datasets.synthetic.column_roles import (
 from sasanet.datasets.synthetic.games import ProbitGame, QuadraticGame
 from sasanet.datasets.synthetic.table import KnownTable
 
-_LEAST_EIGENVALUE = 1e-3  # of Σ: conditioning loses few digits to rounding
+_LEAST_EIGENVALUE = 1e-3  # of Σ, so that conditioning loses few digits to rounding
 
 
-def make_gaussian_probit(  # noqa: PLR0913 - each knob is one property of the table
+def make_gaussian_probit(  # noqa: PLR0913 - one argument per property of the table
     n_rows: int = 1_000,
     *,
     n_features: int = 8,
@@ -88,7 +88,7 @@ def make_gaussian_probit(  # noqa: PLR0913 - each knob is one property of the ta
     return KnownTable(remove_cells(X, missing, random), y, "binary", game)
 
 
-def make_gaussian_linear(  # noqa: PLR0913 - each knob is one property of the table
+def make_gaussian_linear(  # noqa: PLR0913 - one argument per property of the table
     n_rows: int = 1_000,
     *,
     n_features: int = 8,
@@ -103,7 +103,7 @@ def make_gaussian_linear(  # noqa: PLR0913 - each knob is one property of the ta
     """Make normal columns and y = c + b·x + ε, with E[y | x_S] in closed form.
 
     E[y | x_S] = c + b_S·x_S + b_R·E[x_R | x_S]; with independent columns φ_i = b_i x_i. Columns,
-    b, c and the knobs are those of :func:`make_gaussian_probit`.
+    b and c are those of :func:`make_gaussian_probit`.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def make_gaussian_linear(  # noqa: PLR0913 - each knob is one property of the ta
     return _regression(roles, game, n_rows, noise, missing, random)
 
 
-def make_gaussian_quadratic(  # noqa: PLR0913 - each knob is one property of the table
+def make_gaussian_quadratic(  # noqa: PLR0913 - one argument per property of the table
     n_rows: int = 1_000,
     *,
     n_features: int = 8,
@@ -149,8 +149,7 @@ def make_gaussian_quadratic(  # noqa: PLR0913 - each knob is one property of the
     A is symmetric and sparse: squares of a quarter of the core columns and interactions of half
     as many pairs as there are core columns, scaled so that x'Ax has standard deviation 1. With μ
     the vector of x_S and E[x_R | x_S], E[y | x_S] = c + b·μ + μ'Aμ + tr(A_RR Cov[x_R | x_S]).
-    Columns, b, c and the knobs are those of :func:`make_gaussian_probit`; twins have equal
-    rows in A.
+    Columns, b and c are those of :func:`make_gaussian_probit`; twins have equal rows in A.
 
     Parameters
     ----------
@@ -224,7 +223,7 @@ def _covariance(roles: Roles, correlation: float) -> Floats:
 
 
 def _slopes(roles: Roles, covariance: Floats, random: np.random.Generator) -> Floats:
-    """Return b, none of the core near 0, twins equal, with b'Σb = 1: [d, d] → [d]."""
+    """Draw b: away from 0 on the core, equal for twins, with b'Σb = 1: [d, d] → [d]."""
     slopes = np.zeros(roles.n_features)
     slopes[: roles.n_core] = _away_from_zero(roles.n_core, random)
     for a, b in roles.twins:
@@ -233,7 +232,7 @@ def _slopes(roles: Roles, covariance: Floats, random: np.random.Generator) -> Fl
 
 
 def _curvature(roles: Roles, covariance: Floats, random: np.random.Generator) -> Floats:
-    """Return a sparse A, equal under a swap of twins, with Var x'Ax = 2 tr(AΣAΣ) = 1: [d, d]."""
+    """Draw a sparse A, invariant to swapping twins, with Var x'Ax = 2 tr(AΣAΣ) = 1: [d, d]."""
     core = roles.n_core
     curvature = np.zeros_like(covariance)
     bent = random.choice(core, size=max(1, core // 4), replace=False)
@@ -251,13 +250,13 @@ def _curvature(roles: Roles, covariance: Floats, random: np.random.Generator) ->
 
 
 def _away_from_zero(size: int, random: np.random.Generator) -> Floats:
-    """Return coefficients between 0.5 and 1.5 in size, of either sign."""
+    """Draw coefficients of absolute value 0.5 to 1.5 and random sign."""
     return random.choice([-1.0, 1.0], size) * random.uniform(0.5, 1.5, size)
 
 
 def _normal_rows(
     roles: Roles, covariance: Floats, n_rows: int, random: np.random.Generator
 ) -> pd.DataFrame:
-    """Return rows of N(0, Σ) under the names of their roles."""
+    """Draw rows of N(0, Σ), with the column names of the roles."""
     draws = random.standard_normal((n_rows, roles.n_features))
     return pd.DataFrame(draws @ np.linalg.cholesky(covariance).T, columns=roles.names)

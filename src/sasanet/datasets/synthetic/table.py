@@ -1,4 +1,4 @@
-"""A made table with its game in, E[y | x_S] of any coalition and exact Shapley values out."""
+"""What the makers of synthetic tables return: rows, labels and their known Shapley values."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from sasanet.arrays import Floats, Masks
-from sasanet.datasets.synthetic.games import Game
+from sasanet.datasets.synthetic.games import KnownGame
 from sasanet.errors import InvalidInputError
 from sasanet.shapley.exact import exact_shapley
 from sasanet.shapley.game import read_coalitions
 
-Rows = pd.DataFrame | slice | Sequence[int] | NDArray[np.int64]
-_EXACT_UP_TO = 16  # features: 65,536 coalitions a row
+RowSelection = pd.DataFrame | slice | Sequence[int] | NDArray[np.int64]
+_EXACT_UP_TO = 16  # features: 65,536 coalitions per row
 
 
 @dataclass(frozen=True, eq=False)
 class KnownTable:
-    """Rows and labels whose E[y | x_S] is known for every coalition S.
+    """A synthetic table whose E[y | x_S] is known for every coalition S.
 
     The game is v(S) = link(E[y | x_S]): log-odds for a binary label, the mean itself for
     regression. Cells go missing completely at random, so a missing cell is a feature outside S.
@@ -35,9 +35,9 @@ class KnownTable:
     y : ndarray (n,)
         The labels, 0 and 1 or numbers.
     task : {"binary", "regression"}
-        What the labels are.
-    game : Game
-        How they were made, with its parameters.
+        Type of the labels.
+    game : object
+        How the labels were made, with its parameters, such as ``slopes`` of Gaussian tables.
 
     Examples
     --------
@@ -54,11 +54,11 @@ class KnownTable:
     X: pd.DataFrame
     y: NDArray[Any]
     task: str
-    game: Game
+    game: KnownGame
 
     @property
     def units(self) -> str:
-        """What one unit of a value or a Shapley value means."""
+        """Unit of values and Shapley values."""
         return "target" if self.task == "regression" else "log-odds"
 
     @property
@@ -67,12 +67,23 @@ class KnownTable:
         d = self.X.shape[1]
         return float(self.game.value(np.zeros((1, d)), np.zeros(d, dtype=bool))[0])
 
-    def expectation(self, rows: Rows, coalitions: Any) -> Floats:
-        """Return E[y | x_S], with rows and coalitions as in :meth:`value`."""
+    def expectation(self, rows: RowSelection, coalitions: Any) -> Floats:
+        """Return E[y | x_S].
+
+        Parameters
+        ----------
+        rows, coalitions
+            As in :meth:`value`.
+
+        Returns
+        -------
+        ndarray (n,) or (n, m)
+            Probabilities, or means for regression.
+        """
         value = self.value(rows, coalitions)
         return value if self.task == "regression" else expit(value)
 
-    def value(self, rows: Rows, coalitions: Any) -> Floats:
+    def value(self, rows: RowSelection, coalitions: Any) -> Floats:
         """Return v(S) = link(E[y | x_S]).
 
         Parameters
@@ -80,8 +91,8 @@ class KnownTable:
         rows : DataFrame (n, d), slice or positions
             Rows with the columns of ``X``, or which rows of ``X``.
         coalitions : bool array (d,), (n, d) or (n, m, d)
-            Which features are known: for all rows, per row, or m times per row. Missing cells are
-            absent whatever the coalition says.
+            The known features: for all rows, per row, or m times per row. Missing cells are absent
+            from every coalition.
 
         Returns
         -------
@@ -94,11 +105,11 @@ class KnownTable:
         values = _values(self.game, cells, masks)
         return values if np.ndim(coalitions) == 3 else values[:, 0]
 
-    def shapley(self, rows: Rows) -> Floats:
+    def shapley(self, rows: RowSelection) -> Floats:
         """Return the Shapley values of v by all 2^d coalitions.
 
-        φ_i = Σ_{S ∌ i} s! (d - s - 1)! / d! · (v(S ∪ i) - v(S)), where s is the size of S; exactly 0
-        for a missing cell.
+        φ_i = Σ_{S ∌ i} s! (d - s - 1)! / d! · (v(S ∪ i) - v(S)), s the size of S; exactly 0 for a
+        missing cell.
 
         Parameters
         ----------
@@ -108,7 +119,7 @@ class KnownTable:
         Returns
         -------
         ndarray (n, d)
-            φ in ``units``; with the base value they add up to v of all features.
+            φ in ``units``; with the base value they add up to v(N).
         """
         cells = self._cells(rows)
         n_features = cells.shape[1]
@@ -119,11 +130,11 @@ class KnownTable:
                 "sasanet.shapley.permutation_shapley"
             )
         phi = exact_shapley(lambda masks: _values(self.game, cells, masks[None]), n_features)
-        # No coalition's value changes with a missing cell; only rounding would say otherwise.
+        # A missing cell changes no value: what differs from 0 is rounding.
         return np.where(np.isnan(cells), 0.0, phi)
 
-    def _cells(self, rows: Rows) -> Floats:
-        """Return rows as numbers, [n, d]; NaN: missing."""
+    def _cells(self, rows: RowSelection) -> Floats:
+        """Return the selected rows as numbers, [n, d]; NaN: missing."""
         if not isinstance(rows, pd.DataFrame):
             rows = self.X.iloc[rows if isinstance(rows, slice) else np.atleast_1d(rows)]
         if list(rows.columns) != list(self.X.columns):
@@ -134,8 +145,8 @@ class KnownTable:
         return self.game.read(rows)
 
 
-def _values(game: Game, cells: Floats, masks: Masks) -> Floats:
-    """Return v(S) with each effective coalition visited once, for all rows that share it.
+def _values(game: KnownGame, cells: Floats, masks: Masks) -> Floats:
+    """Return v(S), evaluating each distinct set of known cells once for all rows that share it.
 
     Shape: cells [n, d], masks [1 or n, m, d] → [n, m].
     """
