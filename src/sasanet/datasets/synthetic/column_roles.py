@@ -41,8 +41,8 @@ class Roles:
         taken = self.redundant + self.null + 2 * self.symmetric
         if taken > self.n_features or self.null == self.n_features:
             raise InvalidInputError(
-                "redundant + null + 2 * symmetric must be at most n_features, one of which is not null, "
-                f"got {taken} of {self.n_features}; raise n_features"
+                "redundant + null + 2 * symmetric must be at most n_features, one of which is not "
+                f"null, got {taken} of {self.n_features}; raise n_features"
             )
         if self.redundant > self.n_plain:
             raise InvalidInputError(
