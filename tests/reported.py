@@ -52,10 +52,13 @@ def sequences():
     """Return a model that no page can evaluate: the paper's sequence network."""
     X, y = load_penguins()
     shape = {
-        "marginal": "sequence", "attribution": "attention", "attribution_layers": (8,),
+        "marginal": "sequence",
+        "attribution": "attention",
+        "attribution_width": 8,
+        "attribution_layers": (8,),
         "attribution_steps": 5,
-    }  # fmt: skip
-    model = fitted(SASANetClassifier, X[::4], y[::4] == "Gentoo", attribution_width=8, **shape)
+    }
+    model = fitted(SASANetClassifier, X[::4], y[::4] == "Gentoo", **shape)
     return model, X[1::32].assign(gentoo=y[1::32] == "Gentoo")
 
 

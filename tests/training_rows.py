@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
 from torch import Tensor
 
+from sasanet.network.architecture import Architecture, named
 from sasanet.table.columns import Columns
 from sasanet.training import loop
 from sasanet.training.loop import EarlyStopping, Phase, Rows
@@ -33,6 +34,14 @@ PARTS = {
     "joint": ("marginal", "attribution"),
     "attribution": ("attribution",),
 }
+
+
+def briefly(network: str | Architecture, steps: int = 5) -> Architecture:
+    """Return a shape by its name; its Shapley module, if it learns at all, learns so many steps."""
+    shape = named(network)
+    if shape.attribution in ("closed_form", "none"):
+        return shape
+    return replace(shape, attribution_steps=steps)
 
 
 def make_rows(make_cells, task="binary", n_rows=128, seed=0, missing=0.2):

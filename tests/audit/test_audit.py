@@ -17,6 +17,7 @@ from sasanet.errors import InvalidInputError, SavedFileError
 from sasanet.network.sasanet import SASANet
 from sasanet.table.columns import Columns
 from sasanet.table.target import Target
+from training_rows import briefly
 
 QUANTITIES = ("additivity gap", "self-game RMSE", "distillation RMSE", "order gap")
 
@@ -24,8 +25,9 @@ QUANTITIES = ("additivity gap", "self-game RMSE", "distillation RMSE", "order ga
 @pytest.fixture(scope="module")
 def penguins():
     X, y = load_penguins()
-    learned = Architecture(attribution="context")  # distilled, so that there is an error to find
-    model = SASANetClassifier(learned, random_state=0, max_epochs=10, attribution_steps=400)
+    # Distilled, so that there is an error to find.
+    learned = Architecture(attribution="context", attribution_steps=400)
+    model = SASANetClassifier(learned, random_state=0, max_epochs=10, teacher_weight=0)
     return model.fit(X, y), X, y
 
 
@@ -195,7 +197,7 @@ def test_the_set_module_is_distilled_from_its_own_game(report):
 
 def test_the_sequence_model_reports_its_order_gap_and_distillation_error():
     X, y = load_german_credit()
-    model = SASANetClassifier("sequence", random_state=0, max_epochs=1, attribution_steps=5)
+    model = SASANetClassifier(briefly("sequence"), random_state=0, max_epochs=1)
     found = model.fit(X, y).audit(X, n_rows=16, n_orders=20)
     assert found["order gap"].value > 1e-3
     assert found["distillation RMSE"].noise > 0
@@ -207,7 +209,7 @@ def test_regression_errors_are_in_the_targets_units():
     X, _ = load_penguins()
     X = X.dropna(subset="body_mass_g")
     y = X.pop("body_mass_g")
-    quick = {"random_state": 0, "max_epochs": 3, "attribution_steps": 20}
+    quick = {"random_state": 0, "max_epochs": 3, "teacher_weight": 0}
     grams = SASANetRegressor(**quick).fit(X, y).audit(X, y, n_rows=32)
     kilos = SASANetRegressor(**quick).fit(X, y / 1000).audit(X, y / 1000, n_rows=32)
     for name in ("self-game RMSE", "value calibration error"):
@@ -372,7 +374,7 @@ def test_an_edited_or_foreign_file_is_refused(report, tmp_path):
 
 def test_the_model_keeps_it_until_the_next_fit():
     X, y = load_penguins()
-    model = SASANetClassifier(random_state=0, max_epochs=1, attribution_steps=1).fit(X, y)
+    model = SASANetClassifier(random_state=0, max_epochs=1, teacher_weight=0).fit(X, y)
     assert not hasattr(model, "audit_")
     assert model.audit(X, n_rows=4) is model.audit_
     assert not hasattr(clone(model), "audit_")

@@ -6,6 +6,7 @@ import pytest
 from sasanet import SASANetClassifier
 from sasanet.datasets import load_german_credit
 from sasanet.network import inference
+from training_rows import briefly
 
 ROUNDING = 2e-5  # float32 sums of twenty vectors in another order, in log-odds
 
@@ -13,7 +14,8 @@ ROUNDING = 2e-5  # float32 sums of twenty vectors in another order, in log-odds
 @pytest.fixture(scope="module", params=["set", "sequence"])
 def fitted(request):
     X, y = load_german_credit()
-    model = SASANetClassifier(request.param, max_epochs=2, attribution_steps=20, random_state=0)
+    network = briefly(request.param, 20)
+    model = SASANetClassifier(network, max_epochs=2, teacher_weight=0, random_state=0)
     return model.fit(X, y), X
 
 

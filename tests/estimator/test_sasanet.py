@@ -15,9 +15,10 @@ from sklearn.preprocessing import FunctionTransformer
 
 from sasanet import ARCHITECTURES, Architecture, SASANetClassifier, SASANetRegressor
 from sasanet.errors import InterruptedFitWarning, InvalidInputError, UnknownLevelWarning
-from sasanet.training import loop
+from sasanet.training import phases
+from training_rows import briefly
 
-QUICK = {"max_epochs": 3, "attribution_steps": 5, "random_state": 0}
+QUICK = {"max_epochs": 3, "teacher_weight": 0, "random_state": 0}
 
 
 def mixed_table(n_rows=240, seed=0):
@@ -66,7 +67,7 @@ def test_classes_come_back_as_the_user_named_them(labels):
 def test_regression_learns_at_any_scale_of_the_target(scale):
     X, _ = mixed_table(400)
     y = scale * (X["age"].fillna(50).to_numpy() + 1e3)
-    model = SASANetRegressor(random_state=0, max_epochs=20, attribution_steps=5).fit(X, y)
+    model = SASANetRegressor(random_state=0, max_epochs=20, teacher_weight=0).fit(X, y)
     assert model.score(X, y) > 0.7
     assert model.explain(X).base_values[0] == pytest.approx(y.mean(), rel=0.02)
 
@@ -260,7 +261,8 @@ def test_there_are_at_most_eighteen_constructor_parameters():
 @pytest.mark.parametrize("name", sorted(ARCHITECTURES))
 def test_every_named_architecture_fits_and_adds_up(name):
     X, y = mixed_table(60)
-    model = SASANetClassifier(name, max_epochs=1, attribution_steps=2, random_state=0).fit(X, y)
+    model = SASANetClassifier(briefly(name, 2), max_epochs=1, teacher_weight=0, random_state=0)
+    model.fit(X, y)
     np.testing.assert_allclose(model.explain(X).prediction, model.decision_function(X), rtol=1e-9)
 
 
@@ -276,18 +278,19 @@ def test_sasanet_d_predicts_and_refuses_to_explain():
 
 def test_control_c_leaves_a_usable_model_with_a_warning(monkeypatch):
     X, y = mixed_table(400)
-    steps, value_step = itertools.count(), loop.STEPS["value"]
+    steps, loss = itertools.count(), phases.value_batch_loss
 
-    def interrupted_step(*arguments):
+    def interrupted(*arguments, **settings):
         if next(steps) == 100:
             signal.raise_signal(signal.SIGINT)
-        return value_step(*arguments)
+        return loss(*arguments, **settings)
 
-    monkeypatch.setitem(loop.STEPS, "value", interrupted_step)
+    monkeypatch.setattr(phases, "value_batch_loss", interrupted)
     # A process started in the background ignores Ctrl-C, and so would this test.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        model = SASANetClassifier(max_epochs=10_000, patience=10_000, random_state=0)
+        settings = {"max_epochs": 10_000, "patience": 10_000, "teacher_weight": 0}
+        model = SASANetClassifier(**settings, random_state=0)
         with pytest.warns(InterruptedFitWarning, match="best state so far"):
             model.fit(X, y)
     finally:
@@ -299,8 +302,10 @@ def test_control_c_leaves_a_usable_model_with_a_warning(monkeypatch):
 
 def test_a_time_limit_is_kept():
     X, y = mixed_table(400)
-    model = SASANetClassifier(max_epochs=100_000, attribution_steps=100_000, time_limit=1.5)
+    network = Architecture(attribution="context", attribution_steps=100_000)
+    model = SASANetClassifier(network, max_epochs=100_000, time_limit=1.5)
     model.fit(X, y)
+    assert {r["phase"] for r in model.history_} == {"value", "attribution"}
     assert sum({r["phase"]: r["seconds"] for r in model.history_}.values()) < 4
 
 
@@ -308,11 +313,11 @@ def test_wide_tables_and_columns_of_many_levels_work():
     random = np.random.RandomState(0)
     wide = random.randn(60, 1_000)
     y = (wide[:, 0] > 0).astype(int)
-    model = SASANetClassifier(max_epochs=1, attribution_steps=1).fit(wide, y)
+    model = SASANetClassifier(max_epochs=1, teacher_weight=0).fit(wide, y)
     assert model.explain(wide[:5]).values.shape == (5, 1_000)
     many = pd.DataFrame({"id": [f"user {i}" for i in range(50_000)], "x": random.randn(50_000)})
     y = (many["x"] > 0).astype(int)
-    model = SASANetClassifier(max_epochs=1, attribution_steps=1, batch_size=8_192).fit(many, y)
+    model = SASANetClassifier(max_epochs=1, teacher_weight=0, batch_size=8_192).fit(many, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnknownLevelWarning)  # a tenth was held out
         assert model.explain(many[:5]).values.shape == (5, 2)

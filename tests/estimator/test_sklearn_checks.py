@@ -5,7 +5,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sasanet import SASANetClassifier, SASANetRegressor
 
-QUICK = {"max_epochs": 12, "attribution_steps": 2, "random_state": 0}
+QUICK = {"max_epochs": 12, "random_state": 0}
 
 NOT_OURS = {
     "check_dataframe_column_names_consistency": "a changed order of columns is repaired by name",

@@ -1,21 +1,23 @@
 """Refined attributions are unbiased, add up, and know their own error."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
-from sasanet import Architecture, SASANetClassifier, SASANetRegressor
+from sasanet import ARCHITECTURES, Architecture, SASANetClassifier, SASANetRegressor
 from sasanet.audit.reference import enumerated
 from sasanet.datasets import load_penguins, make_gaussian_linear, make_gaussian_probit
 from sasanet.errors import InvalidInputError, RefinementWarning
 from sasanet.network import inference
-from sasanet.network.refinement import refined
+from sasanet.network.refinement import read_effort, refined
 
 NETWORKS = {
     "formula": "set",
-    "learned": Architecture(attribution="context"),
-    "sequence": "sequence",
+    "learned": Architecture(attribution="context", attribution_steps=60),
+    "sequence": replace(ARCHITECTURES["sequence"], attribution_steps=60),
 }
 
 
@@ -24,7 +26,7 @@ def fitted(request):
     """Return a model of ten features, some cells missing, and 250 rows of it."""
     table = make_gaussian_probit(1_000, n_features=10, correlation=0.5, missing=0.05)
     network = NETWORKS[request.param]
-    model = SASANetClassifier(network, random_state=0, max_epochs=4, attribution_steps=60)
+    model = SASANetClassifier(network, random_state=0, max_epochs=4, teacher_weight=0)
     return model.fit(table.X, table.y), table.X[:250]
 
 
@@ -83,14 +85,14 @@ def test_refined_values_still_add_up_and_absent_features_get_nothing(fitted):
 
 def test_more_orders_mean_a_smaller_error(fitted):
     model, X = fitted
-    few, many = (model.explain(X[:50], refine=n).error_std.mean() for n in (16, 256))
+    few, many = (model.explain(X[:50], n_orders=n).error_std.mean() for n in (16, 256))
     assert few / 5 < many < few / 3  # a quarter, as the square root of the effort goes
 
 
 def test_a_wanted_standard_error_is_reached_and_true(fitted):
     model, X = fitted
     target = 0.008
-    found = model.explain(X, refine=target)
+    found = model.explain(X, max_error=target)
     assert found.error_std.max() <= target
     assert np.median(found.error_std.max(1)) > target / 2  # and not by doing too much
     assert_errors_are_honest(found.values, found.error_std, exact_values(model, X))
@@ -102,14 +104,16 @@ def test_what_cannot_be_reached_is_said(fitted, monkeypatch):
     monkeypatch.setattr(refinement, "_MOST_ORDERS", 20)
     model, X = fitted
     with pytest.warns(RefinementWarning, match=r"of 5 rows did not reach .* within 20 orders"):
-        found = model.explain(X[:5], n_orders=1e-4)
+        found = model.explain(X[:5], max_error=1e-4)
     assert found.error_std.max() > 1e-4
 
 
 def test_a_wanted_error_is_in_the_targets_units():
     table = make_gaussian_linear(600, n_features=10, correlation=0.3)
-    large = SASANetRegressor(random_state=0, max_epochs=4).fit(table.X, 1000 * table.y)
-    found = large.explain(table.X[:20], refine=5.0)
+    large = SASANetRegressor(random_state=0, max_epochs=4, teacher_weight=0).fit(
+        table.X, 1000 * table.y
+    )
+    found = large.explain(table.X[:20], max_error=5.0)
     assert 0.5 < found.error_std.max() <= 5.0
     truth = enumerated(large.network_, large._encode(table.X[:20])[1])[..., 0]
     truth = truth * large.target_.scale
@@ -118,9 +122,9 @@ def test_a_wanted_error_is_in_the_targets_units():
 
 def test_exact_attributions_have_no_error():
     X, y = load_penguins()
-    model = SASANetClassifier(random_state=0, max_epochs=2).fit(X, y)
-    for effort in (8, 0.01):
-        found = model.explain(X[:20], refine=effort)
+    model = SASANetClassifier(random_state=0, max_epochs=2, teacher_weight=0).fit(X, y)
+    for effort in ({"n_orders": 8}, {"max_error": 0.01}):
+        found = model.explain(X[:20], **effort)
         assert (found.error_std == 0).all()
         np.testing.assert_array_equal(found.values, model.explain(X[:20]).values)
 
@@ -141,8 +145,34 @@ def test_rows_with_one_or_no_feature_are_exact(fitted):
     np.testing.assert_allclose(found.values, exact_values(model, bare), atol=1e-6)
 
 
-@pytest.mark.parametrize("refine", [True, 1, -4, -0.5, float("nan"), float("inf"), "much"])
-def test_a_bad_effort_is_refused(fitted, refine):
-    model, X = fitted
-    with pytest.raises(InvalidInputError, match="refine must be"):
-        model.explain(X[:2], refine=refine)
+BAD_EFFORTS = {
+    "n_orders must be an integer of at least 0, got ": [
+        {"n_orders": n} for n in (True, -4, -0.5, 8.0, float("nan"), "much", None)
+    ],
+    "n_orders must be an integer of at least 4, got ": [{"n_orders": n} for n in (1, 2, 3)],
+    "max_error must be a number above 0": [
+        *({"max_error": e} for e in (True, 0, -0.5, float("nan"), float("inf"), "small")),
+        {"n_orders": 8, "max_error": 0.1},  # both: which is meant?
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "effort"),
+    [(text, bad) for text, efforts in BAD_EFFORTS.items() for bad in efforts],
+)
+def test_a_bad_effort_is_refused_in_one_sentence(sentence, effort):
+    """Before the rows are read: there is no model here to explain with."""
+    with pytest.raises(InvalidInputError) as caught:
+        SASANetClassifier().explain(None, **effort)
+    text = str(caught.value)
+    assert text.startswith(sentence)
+    assert all(repr(given) in text for given in effort.values())
+    assert "\n" not in text
+
+
+def test_no_effort_is_the_plain_explanation():
+    assert read_effort(0, None) is None
+    assert read_effort(np.int64(7), None) == 7
+    assert read_effort(0, 3) == 3.0
+    assert isinstance(read_effort(0, 3), float)  # a whole number is an error too, not orders
