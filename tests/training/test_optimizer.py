@@ -115,7 +115,7 @@ def by_us(learned, decays=(0.3, 0.0)):
 
     def step(rate):
         optimizer.step(rate)
-        optimizer.forget_gradients()
+        optimizer.zero_grad()
 
     return step
 

@@ -6,7 +6,7 @@ predictions of the teacher explain (``estimator/soft_labels.py``; 0 without one)
 more steps and less regularisation.
 
 ========================  ===================  ===================================================
-                          below 10,000 rows    from 10,000 rows
+parameter                 below 10,000 rows    from 10,000 rows
 ========================  ===================  ===================================================
 learning_rate             4e-3                 4e-3 below 20,000 rows, else 2e-3
 batch_size                rows / 25 (from 20,000 rows on rows / 40) rounded down to a power of two,

@@ -146,7 +146,7 @@ def _run_phase(
             for batch in _batches(rows, phase.batch_size, generator):
                 current = rate.next()
                 loss = phase.loss(network, batch, generator)
-                optimizer.forget_gradients()
+                optimizer.zero_grad()
                 loss.backward()
                 clip_gradients(learned, _LONGEST_GRADIENT)
                 optimizer.step(current)

@@ -1,4 +1,4 @@
-"""Outputs and labels in, one number out: one pure function per loss.
+"""The terms that losses are made of, one pure function each.
 
 Sizes: B rows, M coalitions or prefixes, N features, K outputs, R profile points.
 Weights w [B] are sample weights; every loss is a weighted mean over rows.

@@ -1,4 +1,4 @@
-"""Gradients in, moved parameters out: clipping, the learning rate over time, AdamW."""
+"""Gradient clipping and AdamW, without the overhead of torch's classes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def clip_gradients(learned: Sequence[nn.Parameter], longest: float) -> None:
 
 
 @dataclass
-class _Course:
+class _Moments:
     """One parameter, the running means of its gradient and of its square, its count of steps."""
 
     parameter: nn.Parameter
@@ -55,26 +55,26 @@ class AdamW:
     def __init__(self, groups: Sequence[tuple[Sequence[nn.Parameter], float]]) -> None:
         self.groups = [([_start(p) for p in learned], decay) for learned, decay in groups]
 
-    def forget_gradients(self) -> None:
-        """Make room for the gradients of the next batch."""
-        for courses, _ in self.groups:
-            for course in courses:
-                course.parameter.grad = None
+    def zero_grad(self) -> None:
+        """Drop the gradients of the last batch."""
+        for group, _ in self.groups:
+            for moments in group:
+                moments.parameter.grad = None
 
     @torch.no_grad()
     def step(self, rate: float) -> None:
         """Move every parameter that has a gradient."""
-        for courses, decay in self.groups:
-            moved = [course for course in courses if course.parameter.grad is not None]
+        for group, decay in self.groups:
+            moved = [moments for moments in group if moments.parameter.grad is not None]
             if not moved:
                 continue
             adamw(
-                [course.parameter for course in moved],
-                [course.gradient for course in moved],
-                [course.mean for course in moved],
-                [course.square for course in moved],
+                [moments.parameter for moments in moved],
+                [moments.gradient for moments in moved],
+                [moments.mean for moments in moved],
+                [moments.square for moments in moved],
                 [],
-                [course.count for course in moved],
+                [moments.count for moments in moved],
                 fused=_has_fused(moved[0].parameter),
                 amsgrad=False,
                 beta1=_BETAS[0],
@@ -86,11 +86,11 @@ class AdamW:
             )
 
 
-def _start(parameter: nn.Parameter) -> _Course:
+def _start(parameter: nn.Parameter) -> _Moments:
     mean, square = (torch.zeros_like(parameter, requires_grad=False) for _ in range(2))
     # The fused kernel reads the count on the device, the others on the host.
     count = torch.zeros((), device=parameter.device if _has_fused(parameter) else "cpu")
-    return _Course(parameter, mean, square, count)
+    return _Moments(parameter, mean, square, count)
 
 
 def _has_fused(parameter: nn.Parameter) -> bool:

@@ -1,11 +1,11 @@
 """The losses of one batch that SASANet learns from.
 
-- ``value_batch_loss``: the set module learns v(S) from labels on the complete row and a coalition with
-  its complement.
+- ``value_batch_loss``: the set module learns v(S) from labels, on the complete row and on a random
+  coalition with its complement.
 - ``joint_batch_loss``: the paper's loss for the sequence module, λ_v·L_v + λ_s·L_s along one random
   order.
-- ``attribution_batch_loss``: everything else is frozen and the Shapley module distils it, an order and
-  its reverse per row, learning rate down to zero (the polishing phase).
+- ``attribution_batch_loss``: everything else is frozen and the Shapley module distils it, an order
+  and its reverse per row, learning rate down to zero (the polishing phase).
 """
 
 from __future__ import annotations
