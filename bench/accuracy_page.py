@@ -15,19 +15,22 @@ OURS = ("sasanet", "sasanet best")
 SHORT = {"sasanet": "default", "sasanet best": "best"}
 Found = dict[str, dict[str, Any]]  # table → system → result
 
-_HEAD = """# How good the predictions are
+_HEAD = """# Accuracy
 
-Written by `make bench-accuracy` from `bench/results/accuracy/*.json` and, for the times,
+SASANet's two presets beside tuned LightGBM, XGBoost, EBM, an MLP and TabM on nine tables. Written
+by `make bench-accuracy` from `bench/results/accuracy/*.json` and, for the times,
 `bench/results/fit_time/*.json`; two CPU cores, no GPU, the same splits for all. Mean ± standard
-deviation over splits (census and coil2000: over seeds on the official split). SASANet runs with its
-presets as they are; rivals are tuned, LightGBM and XGBoost by twelve settings each, EBM, MLP and
-TabM (16 members of width 256, no number embeddings) by four each, judged on held-out rows of the
-first split's training part. For judging a setting EBM has 2 bags instead of 14 (from 5,000 rows on
-8), MLP 20 epochs at most instead of 200 (from 100,000 rows on 4 and 40), and TabM 60 seconds of one
-core instead of 300, which is little for the largest tables. Rivals beside LightGBM are fitted on
-the first three splits only (german credit and titanic ten, penguins five). Where one class has less
-than a hundredth of the rows (creditcard), LightGBM and XGBoost have `reg_lambda=10`: without it
-they are unstable there, and SASANet would look better than it is.
+deviation over splits (census and coil2000: over seeds on the official split).
+
+SASANet runs with its presets as they are. The other models are tuned: LightGBM and XGBoost with
+twelve settings each, EBM, MLP and TabM (16 members of width 256, no number embeddings) with four
+each, evaluated on held-out rows of the first split's training part. While a setting is evaluated,
+EBM has 2 bags instead of 14 (instead of 8 from 5,000 rows on), MLP at most 20 epochs instead of 200
+(4 instead of 40 from 100,000 rows on), and TabM 60 seconds of one core instead of 300, which is
+little for the largest tables. All but LightGBM are fitted on the first three splits only (german
+credit and titanic ten, penguins five). Where one class has less than a hundredth of the rows
+(creditcard), LightGBM and XGBoost have `reg_lambda=10`: without it they are unstable there, and
+SASANet would look better than it is.
 """
 
 
@@ -79,8 +82,8 @@ def _paired(found: Found) -> str:
         "## Against tuned LightGBM\n\nMean paired difference in AUC or R² with its 95 % interval. "
         "Splits of one table share training rows, so the interval is Nadeau and Bengio's: the "
         "variance of the mean is (1/n + test/train) times that of the differences. On the "
-        "official splits (census, coil2000) it adds the variances over seeds and over test rows "
-        "drawn again with replacement.\n\n"
+        "official splits (census, coil2000) it adds the variances over seeds and over bootstrap "
+        "samples of the test rows.\n\n"
         + table(["table", "default − LightGBM", "best − LightGBM"], rows)
     )
 
@@ -94,7 +97,7 @@ def _paired_others(found: Found) -> str:
         return ""
     titles = [f"{SHORT[ours]} − {other}" for ours, other in columns]
     return (
-        "## Against the other rivals\n\nThe same, over the splits both were measured on.\n\n"
+        "## Against the other models\n\nThe same, over the splits both were measured on.\n\n"
         + table(["table", *titles], rows)
     )
 
@@ -140,10 +143,10 @@ def _fit_times(found: Found, alone: dict[str, dict[str, list[float]]]) -> str:
         rows.append([name, *cells, f"{ours / theirs:.0f}×", f"{ours / searched:.1f}×"])
     header = ["table", "sasanet", "lightgbm", "sasanet / lightgbm", "… with its search"]
     return (
-        "## Seconds for a fit\n\nOur default and LightGBM with its chosen settings in turn, on the "
-        "first split, alone on the machine with both cores; up to three fits. A user who tunes "
-        "LightGBM also pays for its search (twelve settings, up to three fits each, of four fifths "
-        "or nine tenths of the rows; how many fits' time that took is from the run above); a user "
+        "## Seconds for a fit\n\nOur default and LightGBM with its chosen settings, one after the "
+        "other, on the first split, alone on the machine with both cores; up to three fits. A user "
+        "who tunes LightGBM also pays for the search (twelve settings, up to three fits each, of "
+        "four fifths or nine tenths of the rows; its time, in fits, is from the run above); a user "
         "of SASANet does not search: hence the last column.\n\n" + table(header, rows)
         if rows
         else ""
@@ -156,8 +159,8 @@ def _all_times(found: Found) -> str:
         times = {s: mean(one["fit_seconds"] for one in run["splits"]) for s, run in runs.items()}
         rows.append([name, *(f"{times[s]:.1f}" if s in times else "–" for s in systems)])
     return (
-        "## Seconds of all systems\n\nOf a fit of the chosen settings while the qualities above "
-        "were measured, for a rough idea: most of them were taken with two systems running side "
-        "by side, one thread each; LightGBM, but on census and coil2000, had the machine for "
-        "itself.\n\n" + table(["table", *systems], rows)
+        "## Seconds of all models\n\nOf a fit with the chosen settings while the figures above "
+        "were measured, for a rough idea: most were taken with two models running in parallel, "
+        "one thread each; LightGBM had the machine to itself, except on census and "
+        "coil2000.\n\n" + table(["table", *systems], rows)
     )

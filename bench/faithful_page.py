@@ -28,14 +28,14 @@ def write_page(results: Path) -> None:
     PAGE.write_text("\n".join(part for part in sections if part), encoding="utf-8")
 
 
-_HEAD = """# How true the attributions are
+_HEAD = """# Faithfulness
 
-Written by `make bench-faithful` from `bench/results/faithful/*.json`; two CPU cores, no GPU.
-Models are the defaults of `SASANetClassifier` and `SASANetRegressor`; errors are in log-odds
-unless stated. Attributions here come from the formula ([how it works](../how_it_works.md)), not
-from a trained module.
-
-The paper's configuration was measured in an older version of its training loop.
+How close the attributions are to the true Shapley values: of the model's own output, and of games
+whose truth is known. Written by `make bench-faithful` from `bench/results/faithful/*.json`; two CPU
+cores, no GPU. Models are the defaults of `SASANetClassifier` and `SASANetRegressor`; errors are in
+log-odds unless stated. The attributions come from the formula ([how it works](../how_it_works.md)),
+not from a trained module. The paper's configuration was measured with an older version of its
+training loop.
 """
 
 
@@ -81,16 +81,17 @@ def _self_game(found: Found) -> str:
 
 _EXPLAINED = {
     "self-game-": (
-        "φ of test rows against the Shapley values of v(S) = f(x_S) by random orders, each with "
-        "its reverse. The noise of the truth is estimated and taken out of RMSE and R²; intervals "
-        "are 95 % over rows. The paper's figures are of other models, on other rows and scales "
-        "(its Higgs has 11 million rows): beside ours for orientation only."
+        "φ of test rows against the Shapley values of v(S) = f(x_S), estimated by random orders, "
+        "each with its reverse. The sampling noise of these true values is estimated and "
+        "subtracted from RMSE and R²; intervals are 95 % over rows. The paper's figures are of "
+        "other models, on other rows and scales (its Higgs has 11 million rows): for orientation "
+        "only."
     ),
     "shifted-": (
-        "One normal bias per number column, in standard deviations of that column, added to all "
-        "test rows; levels of categories permuted. The game changes with the inputs, and the "
-        "formula is computed from the same network: nothing was learned that could fail to "
-        "generalise."
+        "A normal shift per number column, in standard deviations of that column, is added to all "
+        "test rows, and the levels of categories are permuted. The game changes with the inputs, "
+        "and the formula is computed from the same network: nothing was learned that could fail "
+        "to generalise."
     ),
 }
 
@@ -111,10 +112,9 @@ def _effort(found: Found) -> str:
         for name, run in runs.items()
     ]
     return (
-        "\n## R² by effort of the formula\n\n128 test rows, 1,000 orders; in brackets µs a row. "
+        "\n## R² by effort of the formula\n\n128 test rows, 1,000 orders; in brackets µs per row. "
         "The default pins two cells (three with at most 12 features) and follows 16. The second "
-        "look at steep rows comes on top, whatever the effort.\n\n"
-        + table(["table", *efforts], rows)
+        "look at steep rows is added whatever the effort.\n\n" + table(["table", *efforts], rows)
     )
 
 
@@ -127,9 +127,9 @@ def _speed(found: Found) -> str:
         for name, rate in run["rows_per_second"].items()
     ]
     return (
-        f"\n## Rows explained a second\n\n{run['rows']:,} test rows, {run['threads']} threads. "
-        "Rows whose φ miss much of their value get a second look, which values all pairs: "
-        "closer, and slower.\n\n" + table(["table", "rows a second", "looked at twice"], rows)
+        f"\n## Rows explained per second\n\n{run['rows']:,} test rows, {run['threads']} threads. "
+        "Rows whose φ miss much of their value get a second look, which evaluates all pairs: "
+        "closer, and slower.\n\n" + table(["table", "rows per second", "looked at twice"], rows)
     )
 
 
@@ -151,7 +151,7 @@ def _sequence(found: Found) -> str:
         '\n## The paper\'s configuration\n\n`network="sequence"`, trained for 120 seconds, 64 test '
         "rows, 200 orders. Its attributions are learned, and its output is their sum: the "
         "distillation error is the paper's measure (φ against the mean of Δ), the self-game error "
-        "the product's promise.\n\n"
+        "is what users rely on.\n\n"
         + table(
             ["table", "AUC", "self-game R²", "self-game RMSE", "distillation RMSE", "order gap"],
             rows,

@@ -27,12 +27,12 @@ def write_page(results: Path) -> None:
 
 def _head() -> str:
     return (
-        "# Benchmarks of the model\n\n"
-        "Written by `make bench-core` from `bench/results/core/*.json`, its last part by `make "
-        "bench-stream` from `bench/results/stream/*.json`; two CPU cores, no GPU. "
-        "Spreads are standard deviations over seeds; ratios compare fits of one run. How good the "
-        "predictions are is in [accuracy.md](accuracy.md), how true the attributions are in "
-        "[faithful.md](faithful.md).\n"
+        "# Time, memory and invariants\n\n"
+        "Seconds and memory of fitting and explaining, and what must hold exactly. Written by "
+        "`make bench-core` from `bench/results/core/*.json`, its last part by `make bench-stream` "
+        "from `bench/results/stream/*.json`; two CPU cores, no GPU. "
+        "Spreads are standard deviations over seeds; ratios compare fits of one run. "
+        "See also [accuracy](accuracy.md) and [faithfulness](faithful.md).\n"
     )
 
 
@@ -116,7 +116,7 @@ def _census(found: dict[str, Any]) -> str:
     return (
         f"\n## Census income, official split, {len(runs)} seed{'s' if len(runs) > 1 else ''}\n\n"
         + table(["", "SASANet, defaults", "LightGBM, tuned", ""], rows)
-        + f"\nLightGBM with the settings its search for [accuracy.md](accuracy.md) chose, "
+        + f"\nLightGBM with the settings that its search for [accuracy](accuracy.md) chose, "
         f"`{runs[0]['lightgbm_settings']}`, {runs[0]['trees']} trees; its explanations are "
         "`pred_contrib`.\n"
     )
@@ -136,7 +136,7 @@ def _modules(found: dict[str, Any]) -> str:
     if not rows:
         return ""
     header = ["modules", "AP", "AUC", "self-game R²", "order gap", "explained rows per second"]
-    older = "" if "module-closed_form" in found else " Measured before the formula and the teacher."
+    older = "" if "module-closed_form" in found else " Measured before formula and soft labels."
     return (
         "\n## Modules in equal time\n\nCensus income, 45 seconds of training each (30 for the "
         "value network, 15 for the Shapley module), one seed."
@@ -178,8 +178,8 @@ def _scaling(found: dict[str, Any]) -> str:
         ]
         header = [
             "features",
-            "fit, µs a row and epoch",
-            "explain, µs a row",
+            "fit, µs per row and epoch",
+            "explain, µs per row",
             "peak memory, GiB",
         ]
         text += "\n## Cost as features grow\n\n" + table(header, rows)
@@ -202,14 +202,14 @@ def _stream(found: dict[str, Any]) -> str:
             text += (
                 f"- `sasanet explain` of a CSV file of {run['rows']:,} rows and "
                 f"{run['features']} features ({run['table_gib']:.2f} GiB) to `.{ending}` "
-                f"({run['out_gib']:.2f} GiB): "
-                f"{run['rows_per_second']:,.0f} rows per second with starting and reading, in at "
-                f"most {run['explain_peak_gib']:.2f} GiB of memory\n"
+                f"({run['out_gib']:.2f} GiB): {run['rows_per_second']:,.0f} rows per second "
+                "including start-up and reading, in at most "
+                f"{run['explain_peak_gib']:.2f} GiB of memory\n"
             )
     if run := found.get("report-census"):
         text += (
-            f"- `sasanet report` on {run['rows']:,} rows: {run['seconds']:.0f} s with starting, "
-            f"a page of {run['page_mib']:.1f} MiB, which Chromium opens in "
+            f"- `sasanet report` on {run['rows']:,} rows: {run['seconds']:.0f} s including "
+            f"start-up, a page of {run['page_mib']:.1f} MiB, which Chromium opens in "
             f"{spread(run['open_seconds'], 2)} s (three times)\n"
         )
     return f"\n## From the shell\n\nCensus income.\n\n{text}" if text else ""

@@ -17,7 +17,6 @@ import sasanet
 project = "sasanet"
 author = "the authors of sasanet"
 version = release = sasanet.__version__
-project_copyright = ""
 
 extensions = [
     "myst_parser",
@@ -57,6 +56,8 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
+    "capture_repr": ("_repr_html_",),  # tables; a plot shows itself
+    "thumbnail_size": (440, 330),
     "min_reported_time": 1000,
     "remove_config_comments": True,
 }
@@ -68,6 +69,6 @@ html_theme = "furo"
 html_title = f"sasanet {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_show_sphinx = False
+html_show_copyright = html_show_sphinx = False
 html_copy_source = False
 html_theme_options = {"navigation_with_keys": True}

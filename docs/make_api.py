@@ -21,6 +21,7 @@ _INTRODUCTION = (
     " notice. Estimators also have what scikit-learn gives each of them: ``get_params``,"
     " ``set_params``, ``score`` and metadata routing."
 )
+_TABLE = [".. list-table::", "   :widths: auto", ""]
 _TOP = "The names most users need; the other public modules have their own pages."
 
 
@@ -62,9 +63,19 @@ def page_of(module: ModuleType) -> str:
     """Return the page of one module: what it is for, its names at a glance, then one by one."""
     name, names = module.__name__, public_names(module)
     about = _TOP if module is sasanet else f".. automodule:: {name}"
-    lines = [*_title(name), about, "", f".. currentmodule:: {name}", ""]
-    lines += [".. autosummary::", "", *(f"   {one}" for one in names), ""]
-    return "\n".join([*lines, *(_entry(one, getattr(module, one)) for one in names)])
+    lines = [*_title(name), about, "", f".. currentmodule:: {name}", "", *_TABLE]
+    for one in names:
+        lines += [f"   * - :py:obj:`{one}`", f"     - {first_line(getattr(module, one))}"]
+    return "\n".join([*lines, "", *(_entry(one, getattr(module, one)) for one in names)])
+
+
+def first_line(thing: Any) -> str:
+    """Return the first line of a docstring, or what there is to say of plain data."""
+    if isinstance(thing, dict):
+        return f"{', '.join(f'``{key}``' for key in thing)}: by name."
+    if not (inspect.isclass(thing) or inspect.isroutine(thing)):
+        return "A type."
+    return (inspect.getdoc(thing) or "").split("\n", 1)[0]
 
 
 def _entry(name: str, thing: Any) -> str:
@@ -74,16 +85,15 @@ def _entry(name: str, thing: Any) -> str:
         return f".. autoclass:: {name}\n" + (f"   :members: {members}\n" if members else "")
     if inspect.isroutine(thing):
         return f".. autofunction:: {name}\n"
-    return f".. autodata:: {name}\n   :no-value:\n"
+    return f".. py:data:: {name}\n\n   {first_line(thing)}\n"
 
 
 def _index(modules: list[ModuleType]) -> str:
     names = [module.__name__ for module in modules]
     lines = [*_title("API reference"), _INTRODUCTION, "", ".. toctree::", "   :hidden:", ""]
-    lines += [f"   {name}" for name in names]
-    lines += ["", ".. list-table::", "   :widths: auto", ""]
+    lines += [*(f"   {name}" for name in names), "", *_TABLE]
     for module in modules:
-        about = inspect.getdoc(module).splitlines()[0] if module is not sasanet else _TOP
+        about = _TOP if module is sasanet else (inspect.getdoc(module) or "").split("\n", 1)[0]
         shown = ", ".join(f":py:obj:`~{module.__name__}.{one}`" for one in public_names(module))
         lines += [f"   * - :doc:`{module.__name__}`", f"     - {about}\n\n       {shown}"]
     return "\n".join(lines) + "\n"

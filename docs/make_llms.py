@@ -94,7 +94,8 @@ def _member_line(cls: type, name: str) -> str:
 def _signature(thing: object) -> str:
     """Return the parameters' names and defaults; their types stand in the docstrings."""
     is_error = inspect.isclass(thing) and issubclass(thing, BaseException)
-    if is_error or not (inspect.isclass(thing) or inspect.isroutine(thing)):
+    is_protocol = getattr(thing, "_is_protocol", False)
+    if is_error or is_protocol or not (inspect.isclass(thing) or inspect.isroutine(thing)):
         return ""
     parameters = inspect.signature(thing).parameters.values()
     bare = [
@@ -104,10 +105,8 @@ def _signature(thing: object) -> str:
 
 
 def _about(thing: object) -> str:
-    """Return the first line of the docstring; the keys of a dict."""
-    if isinstance(thing, dict):
-        return "by name: " + ", ".join(thing)
-    return _ROLE.sub(r"`\1`", (inspect.getdoc(thing) or "").split("\n", 1)[0])
+    """Return the first line that the reference has of it, as plain text."""
+    return _ROLE.sub(r"`\1`", make_api.first_line(thing)).replace("``", "`")
 
 
 if __name__ == "__main__":

@@ -1,41 +1,20 @@
-"""What the README and the site show is true: blocks run, links lead somewhere, names exist."""
+"""What the README and the pages show is true: blocks run, links lead somewhere, names exist."""
 
 import ast
 import re
-import shutil
-import subprocess
-import sys
 from collections import Counter
-from importlib import import_module
-from pathlib import Path
 
 import pytest
 import typer
 
-import sasanet
-from bench import accuracy_page, faithful_page, page
 from cli_run import done
-from paper import page as paper_page
+from pages import BLOCK, DOCS, LINK, PAGES, ROOT, SOURCE, WRITTEN, dead_links, name_of
 from sasanet.cli.app import app
 
-ROOT = Path(__file__).parent.parent
-DOCS, SOURCE = ROOT / "docs", ROOT / "src" / "sasanet"
-sys.path.insert(0, str(DOCS))  # the scripts that make pages
-
-import make_api  # noqa: E402
-import make_llms  # noqa: E402
-
-FOLDERS = (DOCS, DOCS / "guides", DOCS / "measured")
-WRITTEN = [path for folder in FOLDERS for path in sorted(folder.glob("*.md"))]
-PAGES = [ROOT / "README.md", *WRITTEN]
 GUIDE = DOCS / "guides" / "command_line.md"
 HOW = DOCS / "how_it_works.md"
-GALLERY = sorted((DOCS / "gallery").glob("*.py"))
-MADE = {DOCS / "api" / "index.rst", DOCS / "examples" / "index.rst"}  # by `make docs`
 
-BLOCK = re.compile(r"^```([\w{}-]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 SAID = re.compile(r"^print\((.*)\)  # (True|False)\b", re.MULTILINE)
-LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 COMMAND = re.compile(r"(?:^\$ |`)sasanet ([a-z][^`\n]*)", re.MULTILINE)
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 HOP = re.compile(r"`([\w/]+\.py):([\w.]+)`")
@@ -69,7 +48,7 @@ def with_python():
 # --- blocks ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", with_python(), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", with_python(), ids=name_of)
 def test_its_python_blocks_run(page, tmp_path, monkeypatch):
     from matplotlib import pyplot
 
@@ -86,7 +65,8 @@ def test_most_pages_have_python_blocks():
 
 
 def test_blocks_share_names_keep_their_word_and_break_at_the_line_of_the_page():
-    page = "# A page\n\n```python\na = 1\n```\n\n```{note}\n-\n```\n\n```bash\nfalse\n```\n\n```python\nb = a + 1\n```\n"
+    page = "# A page\n\n```python\na = 1\n```\n\n```{note}\n-\n```\n\n"
+    page += "```bash\nfalse\n```\n\n```python\nb = a + 1\n```\n"
     assert run_blocks(page, "page.md")["b"] == 2
     with pytest.raises(AssertionError, match="b == 2"):
         run_blocks(page.replace("b = a + 1", "b = a\nprint(b == 2)  # True"), "page.md")
@@ -98,29 +78,7 @@ def test_blocks_share_names_keep_their_word_and_break_at_the_line_of_the_page():
 # --- links -----------------------------------------------------------------------------------
 
 
-def anchor(heading):
-    """Return what GitHub calls a heading in an address."""
-    words = re.sub(r"[^\w\- ]", "", heading.strip().lower())
-    return words.replace(" ", "-")
-
-
-def dead_links(text, folder):
-    for link in LINK.findall(text):
-        if "://" in link:
-            continue
-        name, _, place = link.partition("#")
-        target = folder / name if name else None
-        if target is not None and target.resolve() in MADE:
-            continue
-        if target is not None and not target.exists():
-            yield link
-        elif place:
-            there = text if target is None else target.read_text("utf-8")
-            if place not in map(anchor, re.findall(r"^#+ (.*)$", there, re.MULTILINE)):
-                yield link
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_its_links_lead_to_files_and_headings(page):
     assert list(dead_links(page.read_text("utf-8"), page.parent)) == []
 
@@ -161,7 +119,7 @@ def strange_words(text, commands):
         yield from (f"{name} {word}" for word in OPTION.findall(line) if word not in known)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_the_commands_it_shows_exist(page):
     commands = typer.main.get_command(app).commands
     assert list(strange_words(page.read_text("utf-8"), commands)) == []
@@ -244,7 +202,7 @@ def lost_hops(text):
             yield f"{file}:{name}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_place_in_the_code_it_names_exists(page):
     assert list(lost_hops(page.read_text("utf-8"))) == []
 
@@ -277,122 +235,3 @@ def test_every_equation_the_source_cites_is_in_the_table():
     cited = {(kind, number.strip("."))
              for text in sources().values() for kind, number in CITED.findall(text)}  # fmt: skip
     assert cited - known == set()
-
-
-# --- the API reference, llms.txt, the measured pages -----------------------------------------
-
-
-def documented(folder):
-    """Return what the pages of the reference document, by module, with its members."""
-    found = {}
-    for path in folder.glob("sasanet*.rst"):
-        entries = re.findall(
-            r"^\.\. auto\w+:: (\w+)\n(?:   :members: (.*))?", path.read_text(), re.M
-        )
-        found[path.stem] = {name: members.split(", ") for name, members in entries}
-    return found
-
-
-def test_the_reference_has_every_public_name_and_no_private_one(tmp_path):
-    make_api.write_pages(tmp_path / "api")
-    found = documented(tmp_path / "api")
-    rooms = [
-        name
-        for name in sasanet.__all__
-        if (SOURCE / name).exists() or (SOURCE / f"{name}.py").exists()
-    ]
-    assert set(found) == {"sasanet", *(f"sasanet.{name}" for name in rooms)}
-    for module, names in found.items():
-        public = import_module(module).__all__
-        assert set(names) == set(public) - ({*rooms} if module == "sasanet" else set())
-        members = [member for inner in names.values() for member in inner]
-        assert not [name for name in (*names, *members) if name.startswith("_")]
-
-
-def test_the_reference_has_the_members_users_call(tmp_path):
-    make_api.write_pages(tmp_path / "api")
-    names = documented(tmp_path / "api")["sasanet"]
-    wanted = {"fit", "predict", "predict_proba", "explain", "value", "audit", "save", "load"}
-    assert wanted <= set(names["SASANetClassifier"])
-    assert {"reasons", "to_frame", "importance"} <= set(names["Explanation"])
-
-
-def test_a_new_public_name_comes_into_the_reference(tmp_path, monkeypatch):
-    from sasanet import datasets
-
-    monkeypatch.setattr(datasets, "newcomer", len, raising=False)
-    monkeypatch.setattr(datasets, "__all__", [*datasets.__all__, "newcomer"])
-    make_api.write_pages(tmp_path / "api")
-    assert "newcomer" in documented(tmp_path / "api")["sasanet.datasets"]
-
-
-def test_llms_txt_is_up_to_date():
-    told = "python docs/make_llms.py writes it anew"
-    assert make_llms.FILE.read_text("utf-8") == make_llms.make_text(), told
-
-
-def test_llms_txt_names_every_page_and_public_name():
-    text = make_llms.FILE.read_text("utf-8")
-    for path in WRITTEN[1:]:
-        assert path.name == "index.md" or f"({path.relative_to(ROOT)})" in text
-    for module in make_api.public_modules():
-        assert all(f"- `{name}" in text for name in make_api.public_names(module))
-    assert list(dead_links(BLOCK.sub("", text), ROOT)) == []
-
-
-@pytest.mark.parametrize(
-    ("maker", "results"),
-    [(accuracy_page, "accuracy"), (faithful_page, "faithful"), (page, "core")],
-    ids=["accuracy", "faithful", "benchmarks"],
-)
-def test_measured_pages_come_from_their_results(maker, results, tmp_path, monkeypatch):
-    kept = maker.PAGE.read_text("utf-8")
-    monkeypatch.setattr(maker, "PAGE", tmp_path / "page.md")
-    maker.write_page(ROOT / "bench" / "results" / results)
-    assert (tmp_path / "page.md").read_text("utf-8") == kept
-
-
-def test_the_papers_page_comes_from_its_results(tmp_path, monkeypatch):
-    (tmp_path / "docs" / "measured").mkdir(parents=True)
-    monkeypatch.setattr(paper_page, "FOLDER", tmp_path / "paper")
-    paper_page.write_page(ROOT / "paper" / "results")
-    made, kept = (folder / "docs" / "measured" / "paper.md" for folder in (tmp_path, ROOT))
-    assert made.read_text("utf-8") == kept.read_text("utf-8")
-
-
-# --- the gallery and the site ----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("script", GALLERY, ids=lambda script: script.stem)
-def test_an_example_is_well_formed_and_imports_public_names_only(script):
-    tree = ast.parse(script.read_text("utf-8"))
-    title, line = ast.get_docstring(tree).split("\n")[:2]
-    assert line == "=" * len(title)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module.startswith("sasanet"):
-            public = set(import_module(node.module).__all__)
-            assert {alias.name for alias in node.names} <= public
-
-
-def test_there_are_examples_enough():
-    assert len(GALLERY) >= 6
-
-
-@pytest.mark.slow
-def test_the_site_builds_without_warnings_and_has_every_public_name(tmp_path):
-    """Without running the gallery, which `make docs` does."""
-    pytest.importorskip("sphinx_gallery", reason="the site needs pip install '.[docs]'")
-    from sphinx.util.inventory import InventoryFile
-
-    made = shutil.ignore_patterns("_build", "api", "examples")
-    sources = shutil.copytree(DOCS, tmp_path / "docs", ignore=made)
-    command = [sys.executable, "-m", "sphinx", "-q", "--fail-on-warning", "--keep-going"]
-    command += ["-D", "plot_gallery=0", sources, tmp_path / "html"]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    found = InventoryFile.loads((tmp_path / "html" / "objects.inv").read_bytes(), uri="").data
-    names = {name for kind, entries in found.items() if kind.startswith("py:") for name in entries}
-    for module in make_api.public_modules():
-        wanted = {f"{module.__name__}.{name}" for name in make_api.public_names(module)}
-        assert wanted - names == set()
-    assert [name for name in names if "._" in name] == []

@@ -24,14 +24,14 @@ print(f"accuracy on the other 200 rows: {model.score(X[800:], y[800:]):.3f}")
 
 explanation = model.explain(X[800:])
 riskiest = int(explanation.prediction.argmax())
-print(f"base value {model.base_value_[0]:.2f}, prediction {explanation.prediction[riskiest]:.2f}")
+print(f"from {model.base_value_[0]:.2f} to {explanation.prediction[riskiest]:.2f} log-odds")
 for reason in explanation.reasons(riskiest, k=4):
     print("-", reason)
 
 # %%
 # One row as a waterfall
 # ----------------------
-# From the base value at the bottom to the prediction at the top, strongest feature last.
+# From the base value to the prediction, the strongest feature first.
 
 plots.plot_waterfall(explanation, row=riskiest)
 

@@ -29,9 +29,9 @@ On Higgs and Income, where they want a GPU, it is our `"sequence"` network: smal
 knots instead of through a small network, ReLU, λ_s = 1 and a larger share of the loss for complete
 rows. "SASANet (paper long)" is the same with more time, {long}.
 
-Our default, "SASANet", runs as it is, with what trees expect as half of its labels; it and EBM on
-Income, Higgs and Fraud are those of [accuracy](accuracy.md), where LightGBM has twelve settings to
-try and is a little better on Income.
+Our default, "SASANet", runs as it is, with out-of-fold predictions of trees as half of its labels;
+it and EBM on Income, Higgs and Fraud are those of [accuracy](accuracy.md), where LightGBM has
+twelve settings to try and is a little better on Income.
 """
 _CLAIMS = """## What the paper claims of its rankings
 
@@ -41,7 +41,7 @@ which they were for AUC and RMSE). Insurance: RMSE, lower is better.
 
 """
 _LATE = """
-Measured with another limit or search than told above, and to be measured again: {}.
+Measured with another limit or search than stated above, and to be measured again: {}.
 """
 MEASURES = {"insurance": ("rmse", "mae", "r2", "auc")}
 _OURS, _PAPERS, _LONG = "SASANet", WHOLE, LONG

@@ -13,9 +13,9 @@ from paper.settings import picture_folder, read_settings
 
 _HEAD = """## Predicting from some features
 
-AUC with so many random features present. One SASANet answers for all numbers; "sep" models, not
-tuned, are trained for one number each in {limit} seconds, on rows of which so many cells are left,
-drawn once. The paper shows this as a picture without figures.
+AUC when a given number of random features is present. One SASANet predicts for all numbers; "sep"
+models, not tuned, are trained for one number each in {limit} seconds, on rows that keep as many
+random cells, drawn once. The paper shows this as a picture without figures.
 """
 _LINES = {"SASANet": "o-", "SASANet (sep)": "s--", "MLP (sep)": "^:"}
 

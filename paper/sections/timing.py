@@ -17,8 +17,8 @@ on {lime_rows}; RMSE to the Shapley values of v(S), log-odds, on {kernel_rows} r
 has up to a quarter of the rows. ± is the deviation over models, each with rows of its own.
 KernelSHAP has {kernel_samples} coalitions and {background} background rows, FastSHAP
 {fastshap_steps:,} steps on 20,000 training rows. The paper ran on a GPU and explained another
-model: of its seconds the ratio to SASANet's is what to compare. [faithful.md](faithful.md) has
-SASANet's distance on more rows and orders.
+model: compare the ratio of its seconds to SASANet's. [Faithfulness](faithful.md) has SASANet's
+distance on more rows and orders.
 """
 _CLAIMS = """
 ### Is SASANet closest to the true values?
