@@ -3,12 +3,38 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-from sasanet.errors import InvalidInputError
+from sasanet.errors import InvalidInputError, SasanetError
+
+_LONGEST = 300  # characters of another package's message
+
+
+@contextmanager
+def our_refusals() -> Iterator[None]:
+    """Turn what scikit-learn's checks raise into our error: the same words, in one sentence.
+
+    Examples
+    --------
+    >>> from sklearn.utils import check_consistent_length
+    >>> with our_refusals():
+    ...     check_consistent_length([1, 2], [1])
+    Traceback (most recent call last):
+    sasanet.errors.InvalidInputError: Found input variables with inconsistent numbers of samples: [2, 1]
+    """
+    try:
+        yield
+    except SasanetError:
+        raise
+    except (TypeError, ValueError) as error:
+        text = " ".join(str(error).split())
+        short = text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
+        raise InvalidInputError(short) from error
 
 
 def check_integer(name: str, given: object, least: int, most: int | None, remedy: str) -> int:

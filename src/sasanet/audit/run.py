@@ -27,7 +27,7 @@ from sasanet.estimator.sasanet import SASANetModel
 from sasanet.malloc import steady_heap
 from sasanet.network.coalitions import random_coalitions, random_orders
 from sasanet.network.sasanet import SASANet
-from sasanet.validation import check_integer
+from sasanet.validation import check_integer, our_refusals
 
 _GAP_ORDERS = 16
 _CHUNK_ROWS = 16
@@ -79,19 +79,21 @@ def audit(
     n_orders = (
         check_integer("n_orders", n_orders, 4, None, "noise shows from two pairs on") // 2 * 2
     )
-    check_integer("random_state", random_state, 0, None, "give a fixed seed such as 0")
+    seed = check_integer("random_state", random_state, 0, 2**63 - 1, "give a fixed seed such as 0")
     table, cells = model._encode(X)
     if len(cells) < 2:
         raise InvalidInputError(
             f"X must have at least 2 rows, got {len(cells)}; an interval over rows needs two"
         )
-    generator = torch.Generator().manual_seed(random_state)
+    if y is not None:
+        with our_refusals():
+            check_consistent_length(table, y)
+    generator = torch.Generator().manual_seed(seed)
     chosen = torch.randperm(len(cells), generator=generator)[:n_rows]
     rows = table.iloc[chosen.numpy()]
     findings = _faithfulness(model, rows, cells[chosen], n_orders, generator)
     sizes: tuple[SizeCalibration, ...] = ()
     if y is not None:
-        check_consistent_length(table, y)
         sizes, found = _calibration(model, cells, y, 8 * n_rows, generator)
         findings.append(found)
     n_exact = int(is_enumerated(cells[chosen]).sum())

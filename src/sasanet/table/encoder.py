@@ -7,8 +7,8 @@ both ends; or, for the paper's embedding, its standard score. NaN is missing: an
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from reprlib import repr as short
 from typing import Any
 
@@ -22,16 +22,34 @@ from sasanet.errors import InvalidInputError
 from sasanet.table.columns import Column, column_from_dict, expect, family, read_fields
 from sasanet.table.reading import (
     Level,
-    check_unique_names,
+    check_names,
     factor,
     read_levels,
     read_numbers,
     read_table,
 )
 
-_LARGEST_CELL = float(np.finfo(np.float32).max)
+_LARGEST_SCORE = 1e9  # standard deviations from the mean: networks square what they read
 _SETTINGS = ("numbers", "n_knots", "named", "categorical_features")
 _MOST_LEVELS = 2**24  # beyond it float32 cannot tell two neighbouring places apart
+
+
+@dataclass(frozen=True)
+class EncodedTable:
+    """Rows in the columns of training and their cells [n, d], to be used several times.
+
+    Every method of a fitted model that takes a table takes this one too, and encodes nothing.
+    """
+
+    table: pd.DataFrame
+    cells: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def take(self, rows: NDArray[np.intp]) -> EncodedTable:
+        """Return some of the rows, by position."""
+        return EncodedTable(self.table.iloc[rows], self.cells[rows])
 
 
 class TableEncoder:
@@ -101,7 +119,7 @@ class TableEncoder:
     def fit(self, X: Any) -> TableEncoder:
         """Learn the columns of a table (anything ``read_table`` reads)."""
         frame = read_table(X)
-        check_unique_names(frame)
+        check_names(frame)
         names, codes = (
             [str(label) for label in frame.columns],
             {str(c) for c in self.categorical_features},
@@ -134,7 +152,7 @@ class TableEncoder:
         if unseen and warn:
             more = f" and {len(unseen) - 3} more" if len(unseen) > 3 else ""
             what = f"Levels never seen in training get place 0: {', '.join(unseen[:3])}{more}."
-            warnings.warn(what, errors.UnknownLevelWarning, stacklevel=2)
+            errors.warn_user(what, errors.UnknownLevelWarning)
         return cells
 
     def align(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -148,9 +166,10 @@ class TableEncoder:
         got, want = [str(label) for label in labels], list(self.names)
         if got == want:
             return frame
-        if sorted(got) == sorted(want):
-            return frame.set_axis(got, axis=1)[want]
         without_names = labels == list(range(len(labels)))
+        # Columns named "1" and "0" are not the positions 1 and 0 of an array.
+        if sorted(got) == sorted(want) and not (self.named and without_names):
+            return frame.set_axis(got, axis=1)[want]
         if self._has_names and not without_names:
             raise InvalidInputError(_name_diff(want, got))
         if len(got) != len(want):
@@ -237,7 +256,7 @@ def _place_numbers(values: Floats, column: Column, numbers: str) -> Floats:
     if numbers == "standard":
         with np.errstate(over="ignore"):
             scores = (values - column.mean) / column.std
-        return np.clip(scores, -_LARGEST_CELL, _LARGEST_CELL)
+        return np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE)
     # Halved, because the distance between two finite numbers may exceed the largest one; capped,
     # because the slope between two knots closer than 1e-308 is infinite.
     knots, last = np.array(column.knots) / 2, len(column.knots) - 1

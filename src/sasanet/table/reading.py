@@ -57,7 +57,12 @@ def read_table(X: Any) -> pd.DataFrame:
             what = f"X must be a table, got {type(X).__name__} of shape {rows.shape}"
             remedy = "rows of equal length, or X.reshape(-1, 1) for a single column"
             raise InvalidInputError(f"{what}. Reshape your data: {remedy}.")
-        frame = pd.DataFrame(rows)
+        try:
+            frame = pd.DataFrame(rows)
+        except UnicodeEncodeError as error:  # half of a surrogate pair
+            raise InvalidInputError(
+                f"X must hold text that UTF-8 can write, got {error.object!r:.80}"
+            ) from None
     for size, what in zip(frame.shape, ("sample(s)", "feature(s)"), strict=True):
         if size == 0:
             found = f"Found array with 0 {what} (shape={frame.shape})"
@@ -65,18 +70,29 @@ def read_table(X: Any) -> pd.DataFrame:
     return frame
 
 
-def check_unique_names(frame: pd.DataFrame) -> None:
-    """Refuse a table to learn from in which two columns have one name."""
+def check_names(frame: pd.DataFrame) -> None:
+    """Refuse a table to learn from in which two columns have one name, or one has no good one."""
     names = Counter(str(label) for label in frame.columns)
     if twice := sorted(name for name, count in names.items() if count > 1):
         raise InvalidInputError(f"Column names must be unique, got twice: {short(twice)}.")
+    for name in names:
+        try:
+            name.encode()
+        except UnicodeEncodeError:  # half of a surrogate pair: no file and no page could hold it
+            raise InvalidInputError(
+                f"Column names must be text that UTF-8 can write, got {name!r}; rename it."
+            ) from None
 
 
 def _read_foreign(X: Any) -> pd.DataFrame:
     try:
-        from pyarrow import interchange, table
+        from pyarrow import Table, interchange, table
     except ImportError:
         raise errors.MissingPackageError("pyarrow", "parquet") from None
+    names = X.column_names if isinstance(X, Table) else getattr(X, "columns", ())
+    if cut := [name for name in names if "\0" in str(name)]:
+        # Names travel as C strings: one library would cut them there, another ends the process.
+        raise InvalidInputError(f"Column names must not hold NUL, got {cut[0]!r}; rename it.")
     convert = table if hasattr(X, "__arrow_c_stream__") else interchange.from_dataframe
     return arrow_to_pandas(convert(X))
 
@@ -86,7 +102,12 @@ def arrow_to_pandas(table: Any) -> pd.DataFrame:
 
     pandas' own way makes floats of integers beside a null, which merges neighbours beyond 2⁵³.
     """
-    frame = table.to_pandas()
+    try:
+        frame = table.to_pandas()
+    except (TypeError, ValueError, NotImplementedError) as error:  # Arrow's errors among them
+        raise TableTypeError(
+            f"X must be a table that pandas can hold, got {short(str(error))} when it was read"
+        ) from None
     for j, field in enumerate(table.schema):
         column = table.column(j)
         if column.null_count and str(field.type) in _ARROW_INTEGERS:
@@ -103,14 +124,37 @@ def factor(series: pd.Series, name: str) -> tuple[NDArray[Any], list[Any]]:
             codes, values = used.codes.to_numpy(), used.categories.tolist()
         else:
             # A Series of objects would guess their type anew, and stumble over huge integers.
-            codes, found = pd.factorize(series.to_numpy() if series.dtype == object else series)
+            cells = series.to_numpy() if series.dtype == object else series
+            codes, found = pd.factorize(cells)
             values = found.tolist()
+            if series.dtype == object and any(value in (0, 1) for value in values):
+                codes, values = _tell_truth_from_numbers(cells, codes, values)
     except (TypeError, NotImplementedError):  # lists, dicts and arrays cannot be hashed
         cells = [cell for cell in series if not pd.api.types.is_hashable(cell)]
         raise _refusal(name, cells[0] if cells else series.dtype) from None
     for kind in set(map(type, values)):
         if issubclass(kind, _DATES) or not issubclass(kind, (*NUMBERS, str, pd.Interval)):
             raise _refusal(name, next(value for value in values if type(value) is kind))
+    return codes, values
+
+
+def _tell_truth_from_numbers(
+    cells: Any, codes: NDArray[Any], values: list[Any]
+) -> tuple[NDArray[Any], list[Any]]:
+    """Give True and 1 codes of their own: to a hash table they are one value, whichever is first.
+
+    Otherwise what a cell means would depend on the rows beside it.
+    """
+    truth = np.fromiter((isinstance(cell, bool | np.bool_) for cell in cells), bool, len(cells))
+    codes, values = codes.copy(), list(values)
+    for code, value in enumerate(list(values)):
+        if value not in (0, 1):
+            continue
+        here = codes == code
+        split = here & (truth != truth[here.argmax()])
+        if split.any():
+            codes[split] = len(values)
+            values.append(cells[split.argmax()])
     return codes, values
 
 

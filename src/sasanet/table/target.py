@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from dataclasses import dataclass, replace
+from reprlib import repr as short
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,9 @@ from sklearn.utils.validation import assert_all_finite
 
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
+from sasanet.validation import our_refusals
 
+_LARGEST = 5e307  # of a target: a prediction may lie some standard deviations beyond
 _DATES = (dt.date, dt.timedelta, np.datetime64, np.timedelta64)
 
 
@@ -114,6 +117,11 @@ def read_classes(y: Any, weights: Floats) -> Target:
 def read_quantities(y: Any, weights: Floats) -> Target:
     """Learn the mean and the spread of a regression target."""
     y = _read_numbers(y)
+    if (largest := np.abs(y).max()) > _LARGEST:
+        raise InvalidInputError(
+            f"y must stay within ±{_LARGEST:g}, so that predictions near it are finite, got "
+            f"{largest:g}; divide it by a constant"
+        )
     unit = _unit(y)
     scaled = y / unit
     mean = float(np.average(scaled, weights=weights))
@@ -131,22 +139,27 @@ def _unit(y: Floats) -> float:
 
 
 def _read_labels(y: Any) -> Any:
-    # Before NumPy sees it: np.asarray(["a", nan]) would make a class of the text "nan".
-    plain = isinstance(y, list | tuple | pd.Series | np.ndarray) and np.ndim(y) == 1
-    if plain and (missing := pd.isna(pd.Series(y, dtype=object))).any():
-        raise InvalidInputError(
-            f"y must not have missing labels, got Input y contains NaN in {missing.sum()} rows"
-        )
-    _refuse_dates(y)
-    assert_all_finite(y, input_name="y")
-    check_classification_targets(y)
-    return column_or_1d(y, warn=True)
+    with our_refusals():
+        # Before NumPy sees it: np.asarray(["a", nan]) would make a class of the text "nan".
+        plain = isinstance(y, list | tuple | pd.Series | np.ndarray) and np.ndim(y) == 1
+        if plain and (missing := pd.isna(pd.Series(y, dtype=object))).any():
+            raise InvalidInputError(
+                f"y must not have missing labels, got Input y contains NaN in {missing.sum()} rows"
+            )
+        _refuse_dates(y)
+        if plain and getattr(y, "dtype", None) == object:
+            inferred = pd.Series(y).infer_objects()  # numbers or truths that stand as objects
+            y = inferred.to_numpy() if inferred.dtype.kind in "iufb" else y
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
+        return column_or_1d(y, warn=True)
 
 
 def _refuse_dates(y: Any) -> None:
     """Refuse dates as classes: neither JSON nor a prediction would give them back as they were."""
-    found = next((label for label in np.asarray(y, dtype=object).ravel()[:1]), None)
-    if isinstance(found, _DATES) or getattr(getattr(y, "dtype", None), "kind", "") in "mM":
+    labels = np.asarray(y) if hasattr(y, "dtype") else np.asarray(y, dtype=object)
+    found = next(iter(labels.ravel()[:1]), None)
+    if isinstance(found, _DATES) or labels.dtype.kind in "mM":
         raise InvalidInputError(
             f"y must hold classes as text, numbers or booleans, got dates such as {found!r}; "
             "use y.astype(str)"
@@ -154,17 +167,19 @@ def _refuse_dates(y: Any) -> None:
 
 
 def _read_numbers(y: Any) -> Floats:
-    y = column_or_1d(y, warn=True)
+    with our_refusals():
+        y = column_or_1d(y, warn=True)
     if y.dtype.kind not in "iufb":
         try:
             y = y.astype(np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InvalidInputError(
-                f"y must hold numbers for regression, got {y[:3].tolist()!r}; "
+                f"y must hold numbers for regression, got {short(y[:3].tolist())}; "
                 "for classes use SASANetClassifier"
             ) from None
-    assert_all_finite(y, input_name="y")
-    return y.astype(np.float64)
+    with our_refusals():
+        assert_all_finite(y, input_name="y")
+    return np.asarray(y, dtype=np.float64)
 
 
 def _class_index(y: Any, labels: tuple[Any, ...]) -> Floats:
