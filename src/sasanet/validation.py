@@ -21,11 +21,10 @@ def our_refusals() -> Iterator[None]:
 
     Examples
     --------
-    >>> from sklearn.utils import check_consistent_length
     >>> with our_refusals():
-    ...     check_consistent_length([1, 2], [1])
+    ...     float("one")
     Traceback (most recent call last):
-    sasanet.errors.InvalidInputError: Found input variables with inconsistent numbers of samples: [2, 1]
+    sasanet.errors.InvalidInputError: could not convert string to float: 'one'
     """
     try:
         yield

@@ -130,8 +130,8 @@ def factor(series: pd.Series, name: str) -> tuple[NDArray[Any], list[Any]]:
             if series.dtype == object and any(value in (0, 1) for value in values):
                 codes, values = _tell_truth_from_numbers(cells, codes, values)
     except (TypeError, NotImplementedError):  # lists, dicts and arrays cannot be hashed
-        cells = [cell for cell in series if not pd.api.types.is_hashable(cell)]
-        raise _refusal(name, cells[0] if cells else series.dtype) from None
+        unhashable = [cell for cell in series if not pd.api.types.is_hashable(cell)]
+        raise _refusal(name, unhashable[0] if unhashable else series.dtype) from None
     for kind in set(map(type, values)):
         if issubclass(kind, _DATES) or not issubclass(kind, (*NUMBERS, str, pd.Interval)):
             raise _refusal(name, next(value for value in values if type(value) is kind))

@@ -147,7 +147,7 @@ def _read_labels(y: Any) -> Any:
                 f"y must not have missing labels, got Input y contains NaN in {missing.sum()} rows"
             )
         _refuse_dates(y)
-        if plain and getattr(y, "dtype", None) == object:
+        if plain and getattr(y, "dtype", None) == np.dtype(object):
             inferred = pd.Series(y).infer_objects()  # numbers or truths that stand as objects
             y = inferred.to_numpy() if inferred.dtype.kind in "iufb" else y
         assert_all_finite(y, input_name="y")
