@@ -94,12 +94,12 @@ bench-core: $(READY)
 
 bench-faithful: $(READY)
 	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[bench]'
-	$(BIN)/python -m bench.faithful
+	$(BIN)/python -m bench.faithful.run
 
 bench-accuracy: $(READY)
 	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[bench]'
-	$(BIN)/python -m bench.accuracy
-	$(BIN)/python -m bench.fit_time
+	$(BIN)/python -m bench.accuracy.run
+	$(BIN)/python -m bench.accuracy.fit_time
 
 bench-stream: $(READY) browser
 	$(BIN)/python -m bench.stream

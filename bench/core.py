@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bench import data, runner
-from bench.fit_time import chosen_settings, timed_fits
-from bench.measure import scores
+from bench import runner
+from bench.accuracy.fit_time import chosen_settings, timed_fits
+from bench.accuracy.measure import scores
+from bench.accuracy.rivals import Task
 from bench.page import write_page
-from bench.rivals import Task
+from bench.tables import data
 from sasanet import ARCHITECTURES, Architecture, SASANetClassifier, SASANetRegressor
 from sasanet.estimator.sasanet import SASANetModel
 
@@ -28,7 +29,7 @@ MOST_ROWS = 50_000  # of a table, to add up
 
 
 def census(seed: int) -> dict[str, Any]:
-    """Fit ours and the tuned LightGBM of ``bench.accuracy`` in one run; compare time and speed."""
+    """Fit ours and the tuned LightGBM in one run; compare time and speed."""
     split = data.census()
     fits = timed_fits(Task(split.X_train, split.y_train, regression=False, seed=seed), "census")
     (model, seconds), (lightgbm, lightgbm_seconds) = fits["sasanet"], fits["lightgbm"]

@@ -16,9 +16,10 @@ import numpy as np
 import pandas as pd
 import torch
 
-from bench import data, runner
+from bench import runner
+from bench.accuracy.rivals import SYSTEMS, Settings, Task
 from bench.glance_page import write_page
-from bench.rivals import SYSTEMS, Settings, Task
+from bench.tables import data
 from sasanet import datasets
 from sasanet.arrays import Floats
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-Run = dict[str, Any]  # one system on one table: bench/measure.py
+Run = dict[str, Any]  # one system on one table: bench/accuracy/measure.py
 PAGE = Path(__file__).parent.parent / "docs" / "measured" / "benchmarks.md"
 
 

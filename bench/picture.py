@@ -36,7 +36,7 @@ def _photograph(path: Path) -> None:
         page.click("#rows tbody tr:nth-child(3) button, #rows tbody tr:nth-child(3)")
         for box in page.query_selector_all("#waterfall input[type=checkbox]")[1:3]:
             box.click()
-        page.locator("#whom").screenshot(path=str(PICTURE))
+        page.locator("#by-row").screenshot(path=str(PICTURE))
 
 
 if __name__ == "__main__":

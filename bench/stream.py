@@ -18,9 +18,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench import data, runner
+from bench import runner
 from bench.browser import new_tab
 from bench.page import write_page
+from bench.tables import data
 
 ROWS = 1_000_000
 _FIT_SECONDS = 60

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bench import data
-from bench.data import Split
+from bench.tables import data
+from bench.tables.data import Split
 
 FILES = {
     "income": "census",

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bench.data import Split
+from bench.tables.data import Split
 from paper import data
 from paper.settings import FOLDER, is_quick, read_settings
 from sasanet import SASANetClassifier, load

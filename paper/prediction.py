@@ -13,8 +13,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from bench.measure import measure
-from bench.rivals import Settings, System
+from bench.accuracy.measure import measure
+from bench.accuracy.rivals import Settings, System
 from bench.runner import RESULTS, Job
 from paper import data
 from paper.settings import FOLDER, is_quick, read_settings, results_folder, short_name

@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parent / "experiments"
 EXPERIMENTS = ("prediction", "masking", "timing", "values", "figures")
 
 

@@ -1,4 +1,4 @@
-"""Every system of the paper's first table, behind the interface of bench/rivals.py.
+"""Every system of the paper's first table, behind the interface of bench/accuracy/rivals.py.
 
 Each network, the paper's too, has the same time for a fit and for trying a setting, and each system
 the same number of settings to try; the settings are below, the chosen ones in the results.
@@ -17,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from bench import rivals
-from bench.rivals import Settings, System, Task, grid, one_hot
+from bench.accuracy import rivals
+from bench.accuracy.rivals import Settings, System, Task, grid, one_hot
 from sasanet import ARCHITECTURES, Architecture, SASANetClassifier, SASANetRegressor, baselines
 
 WHOLE, LONG = "SASANet (paper)", "SASANet (paper long)"

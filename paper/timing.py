@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import torch
 
-from bench.data import shifted
-from bench.rivals import SYSTEMS, Task
+from bench.accuracy.rivals import SYSTEMS, Task
 from bench.runner import Job
+from bench.tables.data import shifted
 from paper.explainers import POSTHOC, Case, make_case
 from paper.settings import read_settings
 from sasanet import SASANetClassifier

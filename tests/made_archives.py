@@ -9,7 +9,7 @@ import zipfile
 import numpy as np
 import pandas as pd
 
-from bench import raw
+from bench.tables import raw
 
 OPENML = "https://www.openml.org"
 OLD_OPENML = "https://api.openml.org"  # where older scikit-learn asks

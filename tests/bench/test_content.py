@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bench import content, data, fetch
+from bench.tables import content, data, fetch
 
 TABLE = pd.DataFrame({"a": [1.5, np.nan, -0.0], "b": ["x", None, "é "], "c": [True, False, True]})
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bench import content, data, fetch, raw
+from bench.tables import content, data, fetch, raw
 from made_archives import (
     FOREIGN,
     census_archive,

@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import roc_auc_score, root_mean_squared_error
 
-from bench.measure import RESAMPLES, resampled
+from bench.accuracy.measure import RESAMPLES, resampled
 from bench.page import paired_difference, paired_interval
 
 

@@ -10,7 +10,9 @@ from importlib import import_module
 import pytest
 
 import sasanet
-from bench import accuracy_page, faithful_page, page
+from bench import page
+from bench.accuracy import page as accuracy_page
+from bench.faithful import page as faithful_page
 from pages import BLOCK, DOCS, ROOT, SOURCE, WRITTEN, dead_links
 from paper import page as paper_page
 from paper.sections import subsets

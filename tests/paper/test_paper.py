@@ -5,9 +5,9 @@ import json
 import pandas as pd
 import pytest
 
-from bench import data as bench_data
 from bench import runner
-from bench.data import Split
+from bench.tables import data as bench_data
+from bench.tables.data import Split
 from paper import (
     data,
     explainers,
@@ -38,7 +38,7 @@ def quick(monkeypatch, tmp_path):
     for room in (settings, prediction, explainers):
         monkeypatch.setattr(room, "FOLDER", tmp_path)
     for file in (*settings.EXPERIMENTS, "printed"):
-        source = (settings.Path(settings.__file__).parent / f"{file}.toml").read_text()
+        source = (settings.FOLDER / f"{file}.toml").read_text()
         (tmp_path / f"{file}.toml").write_text(source.replace("rows = 1500", "rows = 300"))
     return tmp_path
 

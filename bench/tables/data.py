@@ -2,8 +2,8 @@
 
 The files are not part of the repository: SASANET_DATA names the directory that holds them, by
 default ``sasanet`` in the user's cache. A file that is missing there is fetched from its public
-source when SASANET_FETCH=1 says so (``bench.fetch``: census_income, coil2000, creditcard).
-``data.sha256`` holds the checksums of their content (``bench.content``).
+source when SASANET_FETCH=1 says so (``bench.tables.fetch``: census_income, coil2000, creditcard).
+``data.sha256`` holds the checksums of their content (``bench.tables.content``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import KFold, RepeatedStratifiedKFold, ShuffleSplit
 
-from bench import content, fetch
+from bench.tables import content, fetch
 
 CENSUS_CODES = (
     "detailed_industry_recode",

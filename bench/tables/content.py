@@ -1,6 +1,6 @@
 """A table in, the checksum of its content out, whoever wrote the file it came from.
 
-``python -m bench.content FILE.parquet …`` prints the lines of ``data.sha256``.
+``python -m bench.tables.content FILE.parquet …`` prints the lines of ``data.sha256``.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardScaler
 
-from bench.tabm_model import TabMModel
+from bench.accuracy.tabm_model import TabMModel
 from sasanet import SASANetClassifier, SASANetRegressor
 
 Settings = dict[str, Any]

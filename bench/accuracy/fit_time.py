@@ -13,10 +13,11 @@ from typing import Any
 
 import torch
 
-from bench import data, runner
-from bench.accuracy import COUNTS
-from bench.accuracy_page import write_page
-from bench.rivals import SYSTEMS, Settings, Task
+from bench import runner
+from bench.accuracy.page import write_page
+from bench.accuracy.rivals import SYSTEMS, Settings, Task
+from bench.accuracy.run import COUNTS
+from bench.tables import data
 
 MOST_FITS, ENOUGH_SECONDS = 3, 60.0
 WARM_UP = "penguins"  # a small table: what a first fit imports is not counted
@@ -60,4 +61,4 @@ def _first_split(name: str, seed: int) -> Task:
 JOBS: dict[str, runner.Job] = {name.replace(" ", "_"): partial(fit_time, name) for name in COUNTS}
 
 if __name__ == "__main__":
-    runner.main("bench.fit_time", runner.RESULTS / "fit_time", JOBS, write_page)
+    runner.main("bench.accuracy.fit_time", runner.RESULTS / "fit_time", JOBS, write_page)

@@ -1,6 +1,6 @@
 """How good are the predictions? ``make bench-accuracy`` compares with what users would pick.
 
-Every rival is tuned (bench/rivals.py has its search, bench/measure.py judges); SASANet runs with
+Every rival is tuned (rivals.py has its search, measure.py judges); SASANet runs with
 its presets as they are. All systems see the same splits.
 """
 
@@ -10,12 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench import data, runner
-from bench.accuracy_page import write_page
-from bench.measure import measure
-from bench.rivals import SYSTEMS
+from bench import runner
+from bench.accuracy.measure import measure
+from bench.accuracy.page import write_page
+from bench.accuracy.rivals import SYSTEMS
+from bench.tables import data
 
-PARTIAL = Path(__file__).parent / "partial"  # a long job goes on where it was stopped
+PARTIAL = Path(__file__).parents[1] / "partial"  # a long job goes on where it was stopped
 # How many splits: folds, random splits, or (census, coil2000) seeds on the official one.
 COUNTS = {
     "census": 3,
@@ -48,4 +49,4 @@ JOBS: dict[str, runner.Job] = {
 }
 
 if __name__ == "__main__":
-    runner.main("bench.accuracy", runner.RESULTS / "accuracy", JOBS, write_page)
+    runner.main("bench.accuracy.run", runner.RESULTS / "accuracy", JOBS, write_page)

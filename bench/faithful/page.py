@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.page import spread, table
 
-PAGE = Path(__file__).parent.parent / "docs" / "measured" / "faithful.md"
+PAGE = Path(__file__).parents[2] / "docs" / "measured" / "faithful.md"
 Found = dict[str, Any]
 ESTIMATORS = ("orders", "antithetic orders", "KernelSHAP, paired", "LeverageSHAP", "refine")
 # The paper's table "RMSE to the real Shapley value": as it is, and under its distribution shift.

@@ -1,7 +1,7 @@
 """A name in, its table from the public source out: downloaded, checked, kept as parquet.
 
-UCI's archives and OpenML's table are read by ``bench.raw``. The files without an address here are
-not fetched: ``bench.data.SOURCES`` says where their rows come from.
+UCI's archives and OpenML's table are read by ``bench.tables.raw``. The files without an address
+here are not fetched: ``bench.tables.data.SOURCES`` says where their rows come from.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from urllib.request import urlopen
 import pandas as pd
 from sklearn.datasets import fetch_openml
 
-from bench import content, raw
+from bench.tables import content, raw
 
 TIMEOUT = 60.0  # seconds without a byte
 UCI = "https://archive.ics.uci.edu/static/public"

@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.page import paired_difference, spread, table, with_interval
 
-PAGE = Path(__file__).parent.parent / "docs" / "measured" / "accuracy.md"
+PAGE = Path(__file__).parents[2] / "docs" / "measured" / "accuracy.md"
 TITLES = {"auc": "AUC", "r2": "R²"}
 OURS = ("sasanet", "sasanet best")
 SHORT = {"sasanet": "default", "sasanet best": "best"}

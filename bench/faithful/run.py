@@ -24,8 +24,9 @@ import torch
 from lightgbm import LGBMClassifier, LGBMRegressor
 from sklearn.metrics import roc_auc_score
 
-from bench import data, runner
-from bench.faithful_page import write_page
+from bench import runner
+from bench.faithful.page import write_page
+from bench.tables import data
 from sasanet import SASANetClassifier, SASANetRegressor, datasets, load
 from sasanet.arrays import Floats
 from sasanet.datasets import KnownTable
@@ -38,7 +39,7 @@ from sasanet.shapley import (
     permutation_shapley,
 )
 
-MODELS = Path(__file__).parent / "models"
+MODELS = Path(__file__).parents[1] / "models"
 TABLES = ("higgs_64k", "creditcard", "census", "coil2000")
 ROWS, SPEED_ROWS = 1_000, 4_000
 ORDERS, SHIFT_ORDERS = 10_000, 2_000  # the paper takes 10,000; the noise that is left is stated
@@ -347,4 +348,4 @@ JOBS: dict[str, runner.Job] = {
 }
 
 if __name__ == "__main__":
-    runner.main("bench.faithful", runner.RESULTS / "faithful", JOBS, write_page)
+    runner.main("bench.faithful.run", runner.RESULTS / "faithful", JOBS, write_page)

@@ -26,8 +26,8 @@ from sklearn.metrics import (
     root_mean_squared_error,
 )
 
-from bench.data import Split
-from bench.rivals import SMALL, Settings, System, Task
+from bench.accuracy.rivals import SMALL, Settings, System, Task
+from bench.tables.data import Split
 
 Numbers = dict[str, float]
 RESAMPLES = 200

@@ -1,0 +1,1 @@
+"""Accuracy and fit times beside the models users would pick instead."""

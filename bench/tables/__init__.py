@@ -1,0 +1,1 @@
+"""The benchmark's real tables: where they come from, how they are read and checked."""
