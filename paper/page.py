@@ -17,11 +17,11 @@ from paper.settings import FOLDER, is_quick
 _HEAD = """# The paper's experiments
 
 Every table and figure of the paper repeated, our figures beside the printed ones. Written by `make
-paper` from `paper/results/*.json` and `paper/printed.toml`; two CPU cores, no GPU.
+paper` from `paper/results/*.json` and `paper/experiments/printed.toml`; two CPU cores, no GPU.
 
 `make paper-prediction` (the paper's Table 1, Appendix J and ablations), `make paper-masking`
 (Table 2 and Appendix L), `make paper-timing` (Table 3), `make paper-values` (Appendix K) and `make
-paper-figures` (Figure 2 and Appendix M) run one experiment each; one TOML file in `paper/` holds
+paper-figures` (Figure 2 and Appendix M) run one experiment each; one TOML file in `paper/experiments/` holds
 the settings of each.
 
 Higgs here is 64,000 of the paper's 11 million rows: compare within the table only. Income has 40

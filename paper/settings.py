@@ -8,7 +8,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parent / "experiments"
+FOLDER = Path(__file__).parent
+SETTINGS = "experiments"  # the folder of the TOML files
 EXPERIMENTS = ("prediction", "masking", "timing", "values", "figures")
 
 
@@ -29,7 +30,7 @@ def picture_folder() -> Path:
 
 def read_settings(experiment: str) -> dict[str, Any]:
     """Return the settings of one experiment, those of its ``[quick]`` part in a quick run."""
-    with (FOLDER / f"{experiment}.toml").open("rb") as file:
+    with (FOLDER / SETTINGS / f"{experiment}.toml").open("rb") as file:
         found = tomllib.load(file)
     quick = found.pop("quick")
     return found | quick if is_quick() else found
@@ -48,5 +49,5 @@ def short_name(parts: Any) -> str:
 
 def read_printed() -> dict[str, Any]:
     """Return the figures the paper prints."""
-    with (FOLDER / "printed.toml").open("rb") as file:
+    with (FOLDER / SETTINGS / "printed.toml").open("rb") as file:
         return tomllib.load(file)

@@ -26,6 +26,10 @@ from sasanet.datasets import load_german_credit
 SYSTEMS = settings.read_settings("prediction")["systems"]
 
 
+# On a busy machine a network gets few steps in the second it has here.
+pytestmark = pytest.mark.filterwarnings("ignore::sasanet.errors.ShortFitWarning")
+
+
 @pytest.fixture
 def quick(monkeypatch, tmp_path):
     """Quick settings, a folder of their own, and German credit for every data set."""
@@ -35,11 +39,13 @@ def quick(monkeypatch, tmp_path):
     split = Split(X[:600], y[:600], X[600:], y[600:])
     monkeypatch.setenv("SASANET_PAPER", "quick")
     monkeypatch.setattr(bench_data, "splits", lambda _, count: [split] * count)
+    source, copy = settings.FOLDER / settings.SETTINGS, tmp_path / settings.SETTINGS
     for room in (settings, prediction, explainers):
         monkeypatch.setattr(room, "FOLDER", tmp_path)
+    copy.mkdir()
     for file in (*settings.EXPERIMENTS, "printed"):
-        source = (settings.FOLDER / f"{file}.toml").read_text()
-        (tmp_path / f"{file}.toml").write_text(source.replace("rows = 1500", "rows = 300"))
+        text = (source / f"{file}.toml").read_text()
+        (copy / f"{file}.toml").write_text(text.replace("rows = 1500", "rows = 300"))
     return tmp_path
 
 
@@ -71,7 +77,7 @@ def test_what_cannot_regress_is_left_out():
 
 
 def change(folder, before, after, experiment="prediction"):
-    file = folder / f"{experiment}.toml"
+    file = folder / settings.SETTINGS / f"{experiment}.toml"
     quick_part = file.read_text().index("[quick]")
     text = file.read_text()
     file.write_text(text[:quick_part] + text[quick_part:].replace(before, after))

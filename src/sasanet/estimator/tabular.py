@@ -39,7 +39,7 @@ from sasanet.training.losses import Objective
 from sasanet.validation import our_refusals
 
 _TRAINING_TIME = 0.4  # of a time limit: the network's, whatever came before it
-_FEW_STEPS = 50  # with fewer a network has hardly learned
+_FEW_STEPS = 50  # with fewer, and less than a tenth of all, a network has hardly learned
 _LARGE_WEIGHT = 1e100  # beyond it, or below its inverse, sums of weights may overflow
 
 
@@ -329,7 +329,8 @@ def _warn_if_short(history: History, phase: Phase, n_rows: int, time_limit: floa
         return
     done = max((r["steps"] for r in history.epochs if r["phase"] == phase.name), default=0)
     epoch = math.ceil(n_rows / phase.batch_size)
-    if done < phase.steps and done < max(epoch, _FEW_STEPS) and math.isfinite(time_limit):
+    hardly = done < epoch or done < min(_FEW_STEPS, phase.steps / 10)
+    if done < phase.steps and hardly and math.isfinite(time_limit):
         warn_user(
             f"time_limit={time_limit:g} s ended training after {done} of {phase.steps} steps, when "
             f"{min(1.0, done / epoch):.0%} of the rows had been seen once: the model has hardly "
