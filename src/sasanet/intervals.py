@@ -1,16 +1,18 @@
-"""Numbers per row in, a statistic of their means with its 95 % interval out.
+"""Uncertainty of what is measured: bootstrap intervals over rows, and means of random draws.
 
-Every finding is a smooth function of means over rows, so one bootstrap serves them all: rows are
-drawn anew with replacement, means and statistic follow. Rows are the only unit of resampling;
-whatever belongs to one row (features, outputs, the truth's noise) moves with it.
+Most findings are smooth functions of means over rows, so one bootstrap serves them all: rows are
+resampled with replacement, and means and statistic follow. Rows are the only unit of resampling;
+whatever belongs to one row (features, outputs, noise of the reference values) moves with it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sasanet.arrays import Floats
 
@@ -62,9 +64,9 @@ def bootstrap(statistic: Statistic, per_row: Floats) -> Interval:
 
 
 def bootstrap_around(statistic: Statistic, per_row: Floats) -> Interval:
-    """Return a statistic at least 0 and ± 1.96 of its bootstrap standard errors.
+    """Return a statistic of at least 0, ± 1.96 of its bootstrap standard errors.
 
-    For sums of absolute values: noise makes them larger, drawing anew makes them larger again, so
+    For sums of absolute values: noise makes them larger, resampling makes them larger again, so
     that percentiles would lie beside the value instead of around it.
 
     Examples
@@ -78,8 +80,44 @@ def bootstrap_around(statistic: Statistic, per_row: Floats) -> Interval:
     return value, max(0.0, value - half), value + half
 
 
+def bootstrap_half_width(
+    metric: Callable[[NDArray[np.intp]], float], n_rows: int, n_resamples: int, most_rows: int
+) -> float:
+    """Return 1.96 bootstrap standard errors of any metric of rows, however it is computed.
+
+    Parameters
+    ----------
+    metric : function
+        Positions of rows → number; NaN where these rows do not define it.
+    n_rows : int
+        How many rows there are.
+    n_resamples : int
+        How often they are resampled.
+    most_rows : int
+        Of a larger table a random part of so many rows is resampled: the error shrinks with the
+        root of the number of rows.
+
+    Returns
+    -------
+    float
+        NaN where fewer than two resamples, or rows, define the metric.
+
+    Examples
+    --------
+    >>> numbers = np.arange(100.0)
+    >>> round(bootstrap_half_width(lambda rows: numbers[rows].mean(), 100, 400, 1000), 1)
+    5.5
+    """
+    random = np.random.default_rng(0)
+    part = random.permutation(n_rows)[:most_rows]
+    draws = np.array([metric(random.choice(part, len(part))) for _ in range(n_resamples)])
+    draws = draws[~np.isnan(draws)]
+    error = float(np.std(draws)) if len(draws) > 1 and n_rows > 1 else math.nan
+    return float(Z * error * np.sqrt(len(part) / n_rows))
+
+
 def wilson(successes: Floats, counts: Floats) -> tuple[Floats, Floats]:
-    """Return Wilson's 95 % interval of shares, which is never empty: low, high.
+    """Return Wilson's 95 % interval of proportions, which is never empty: low, high.
 
     Examples
     --------
@@ -95,7 +133,7 @@ def wilson(successes: Floats, counts: Floats) -> tuple[Floats, Floats]:
 
 
 def _resample(statistic: Statistic, per_row: Floats) -> tuple[float, Floats]:
-    """Return the statistic of the rows, and of rows drawn anew where it is defined there."""
+    """Return the statistic of the rows, and of resampled rows where it is defined there."""
     n = len(per_row)
     # One seed for all: findings of the same rows move together, and an audit can be repeated.
     counts = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=_RESAMPLES)
@@ -106,30 +144,54 @@ def _resample(statistic: Statistic, per_row: Floats) -> tuple[float, Floats]:
         return float(statistic(means)), draws[np.isfinite(draws)]
 
 
-class Moments:
-    """Mean and squared deviations of draws that come in batches.
+class Batch(NamedTuple):
+    """How many draws there were, their mean, and the sum of squared deviations from it.
 
-    Batches are merged around their own means. Sums of squares would be shorter, but lose half of
-    the digits: draws that agree exactly must have an error of zero, not of 1e-8.
+    Numbers and arrays that broadcast, of numpy or of torch.
     """
 
+    count: Any
+    mean: Any
+    squares: Any
+
+
+def merge(a: Batch, b: Batch) -> Batch:
+    """Return two batches of draws as one.
+
+    Sums of squares would be shorter, but lose half of the digits: draws that agree must have an
+    error of zero, not of 1e-8.
+
+    Examples
+    --------
+    >>> merge(Batch(1, 3.0, 0.0), Batch(1, 5.0, 0.0))
+    Batch(count=2, mean=4.0, squares=2.0)
+    """
+    count, step = a.count + b.count, b.mean - a.mean
+    squares = a.squares + b.squares + step**2 * (a.count * b.count / count)
+    return Batch(count, a.mean + step * (b.count / count), squares)
+
+
+class RunningMean:
+    """Mean of draws that come in batches, with its standard error."""
+
     def __init__(self) -> None:
-        self.count = 0
-        self.mean: Floats = np.zeros(())
-        self._squares: Floats = np.zeros(())
+        self._all = Batch(0, np.zeros(()), np.zeros(()))
 
     def add(self, draws: Floats) -> None:
         """Add a batch; draws lie along the second axis: (n, draws, ...)."""
-        new, mean = draws.shape[1], draws.mean(axis=1)
-        total = self.count + new
-        step = mean - self.mean
-        deviations = ((draws - mean[:, None]) ** 2).sum(axis=1)
-        self._squares = self._squares + deviations + step**2 * (self.count * new / total)
-        self.mean = self.mean + step * (new / total)
-        self.count = total
+        mean = draws.mean(axis=1)
+        squares = ((draws - mean[:, None]) ** 2).sum(axis=1)
+        self._all = merge(self._all, Batch(draws.shape[1], mean, squares))
+
+    @property
+    def mean(self) -> Floats:
+        """The mean of all draws so far: (n, ...)."""
+        found: Floats = self._all.mean
+        return found
 
     def error_std(self) -> Floats:
         """Return the standard error of the mean; NaN where a single draw cannot tell."""
-        if self.count < 2:
-            return np.full_like(self.mean, math.nan)
-        return np.sqrt(self._squares / (self.count * (self.count - 1)))
+        count, mean, squares = self._all
+        if count < 2:
+            return np.full_like(mean, math.nan)
+        return np.asarray(np.sqrt(squares / (count * (count - 1))))

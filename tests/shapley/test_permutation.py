@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from sasanet.intervals import Moments
+from sasanet.intervals import RunningMean
 from sasanet.shapley import (
     all_coalitions,
     exact_interactions,
@@ -100,14 +100,14 @@ def test_a_seed_repeats_and_another_does_not():
     assert (first.values != permutation_shapley(value, D, 10, random_state=5).values).any()
 
 
-def test_moments_of_batches_are_those_of_all_draws():
+def test_means_of_batches_are_those_of_all_draws():
     draws = np.random.default_rng(0).normal(1e6, 1.0, size=(2, 50, 3))
-    moments = Moments()
+    running = RunningMean()
     for part in np.split(draws, [1, 7, 30], axis=1):
-        moments.add(part)
+        running.add(part)
     wanted = draws.std(axis=1, ddof=1) / math.sqrt(50)
-    np.testing.assert_allclose(moments.mean, draws.mean(axis=1), rtol=1e-14)
-    np.testing.assert_allclose(moments.error_std(), wanted, rtol=1e-8)
+    np.testing.assert_allclose(running.mean, draws.mean(axis=1), rtol=1e-14)
+    np.testing.assert_allclose(running.error_std(), wanted, rtol=1e-8)
 
 
 # --- regression ------------------------------------------------------------------------------

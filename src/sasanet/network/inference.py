@@ -10,6 +10,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from sasanet.intervals import Batch, merge
 from sasanet.malloc import steady_heap
 from sasanet.network.coalitions import add_up
 from sasanet.network.interface import TabularNetwork
@@ -84,9 +85,8 @@ def coalition_outputs(network: SASANet, cells: Tensor, coalitions: Tensor) -> Te
 
 def mean_of_draws(draw: Callable[[], Tensor], n_draws: int) -> tuple[Tensor, Tensor]:
     """Return the mean of equally distributed draws in float64, and the variance of that mean."""
-    total = squares = torch.zeros((), dtype=torch.float64)
+    zero = torch.zeros((), dtype=torch.float64)
+    draws = Batch(0, zero, zero)
     for _ in range(n_draws):
-        drawn = draw().cpu().double()
-        total, squares = total + drawn, squares + drawn**2
-    mean = total / n_draws
-    return mean, (squares / n_draws - mean**2).clamp_min(0) / max(1, n_draws - 1)
+        draws = merge(draws, Batch(1, draw().cpu().double(), zero))
+    return draws.mean, draws.squares / n_draws / max(1, n_draws - 1)

@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 
 from sasanet.errors import InvalidInputError, RefinementWarning, warn_user
+from sasanet.intervals import Batch, merge
 from sasanet.malloc import steady_heap
 from sasanet.network.attribution.closed_form import ClosedFormAttribution
 from sasanet.network.coalitions import add_up
@@ -37,31 +38,28 @@ _PAIRS_AT_ONCE = 512
 _FEWEST_PAIRS = 16  # for a curve and a standard error
 _PILOT_PAIRS = 128  # enough to plan by: a lucky pilot would stop too early
 _VALUES_AT_ONCE = 16_384  # coalitions valued in one go
+_PRODUCTS_AT_ONCE = 2**20  # of a pair and a feature: 8 MB
 _FEWEST_ORDERS = 4  # for a standard error
 _MOST_ORDERS = 10_000
 _MARGIN = 1.1  # a standard error is itself an estimate: aim a little lower than asked
 
 
 @dataclass
-class _Sums:
-    """Running sums of draws per row: count [B], total and squares [B, N, K], float64."""
+class _RowMeans:
+    """Means of each row's draws so far: count [B]; mean and squared deviations [B, N, K]."""
 
     count: Tensor
-    total: Tensor
+    mean: Tensor
     squares: Tensor
 
-    def add(self, rows: Tensor, count: int, total: Tensor, squares: Tensor) -> None:
-        self.count[rows] += count
-        self.total[rows] += total
-        self.squares[rows] += squares
-
-    def mean(self) -> Tensor:
-        return self.total / self.count[:, None, None]
+    def add(self, rows: Tensor, draws: Batch) -> None:
+        before = Batch(self.count[rows][:, None, None], self.mean[rows], self.squares[rows])
+        count, self.mean[rows], self.squares[rows] = merge(before, draws)
+        self.count[rows] = count[:, 0, 0]
 
     def error_std(self) -> Tensor:
         count = self.count[:, None, None]
-        variance = (self.squares / count - self.mean().square()).clamp_min(0)
-        return (variance / (count - 1)).sqrt()
+        return (self.squares / count / (count - 1)).sqrt()
 
 
 def refined(
@@ -88,17 +86,16 @@ def refined(
     with torch.no_grad(), steady_heap():
         for part, known in zip(cells.split(size), attributions.split(size), strict=True):
             part, known = part.to(device), known.to(device)
-            sums = _Sums(
-                known.new_zeros(len(part)), torch.zeros_like(known), torch.zeros_like(known)
-            )
+            nothing = torch.zeros_like(known)
+            means = _RowMeans(known.new_zeros(len(part)), nothing, nothing.clone())
             planned = _plan(effort, n_features, len(part), device)
-            while (rows := (sums.count < planned).nonzero()[:, 0]).numel():
-                left = int((planned - sums.count)[rows].min())
+            while (rows := (means.count < planned).nonzero()[:, 0]).numel():
+                left = int((planned - means.count)[rows].min())
                 count = min(_PAIRS_AT_ONCE, max(_FEWEST_PAIRS, left))
-                sums.add(rows, count, *_draws(network, part[rows], known[rows], count, generator))
-                if isinstance(effort, float) and (sums.count >= planned).all():
-                    planned = _plan_again(sums, effort, n_features)
-            parts.append(((known + sums.mean()).cpu(), sums.error_std().cpu()))
+                means.add(rows, _draws(network, part[rows], known[rows], count, generator))
+                if isinstance(effort, float) and (means.count >= planned).all():
+                    planned = _plan_again(means, effort, n_features)
+            parts.append(((known + means.mean).cpu(), means.error_std().cpu()))
     values, errors = (torch.cat(column) for column in zip(*parts, strict=True))
     if isinstance(effort, float):
         _say_what_was_missed(errors, effort)
@@ -135,14 +132,14 @@ def _plan(effort: int | float, n_features: int, n_rows: int, device: torch.devic
     return torch.full((n_rows,), float(first), dtype=torch.float64, device=device)
 
 
-def _plan_again(sums: _Sums, target: float, n_features: int) -> Tensor:
+def _plan_again(means: _RowMeans, target: float, n_features: int) -> Tensor:
     """Return how many pairs each row needs, by the noise seen so far.
 
     The number is fixed before the next draws are seen: stopping as soon as the error happens to
     look small would make it look smaller than it is.
     """
-    largest = sums.error_std().flatten(1).amax(1)
-    needed = torch.where(largest > target, sums.count * (_MARGIN * largest / target) ** 2, 0.0)
+    largest = means.error_std().flatten(1).amax(1)
+    needed = torch.where(largest > target, means.count * (_MARGIN * largest / target) ** 2, 0.0)
     return needed.clamp_max(_pairs(_MOST_ORDERS, n_features)).ceil()
 
 
@@ -159,8 +156,8 @@ def _say_what_was_missed(errors: Tensor, target: float) -> None:
 
 def _draws(
     network: SASANet, cells: Tensor, known: Tensor, count: int, generator: torch.Generator
-) -> tuple[Tensor, Tensor]:
-    """Return the sums of φ(r) and of its square over random pairs: two [B, N, K]."""
+) -> Batch:
+    """Return the mean of φ(r) over random pairs, and its squared deviations: two [B, N, K]."""
     present = ~cells.isnan()
     members = present.sum(1, keepdim=True)  # m
     sizes = _random_sizes(members, count, generator)  # s, [B, P]
@@ -171,8 +168,24 @@ def _draws(
     outside = -1 / (members[..., None] - sizes[..., None]).clamp_min(1).double()
     weight = torch.where(chosen, inside, outside) * present[:, None]
     scaled = gap * (members[..., None] - 1).clamp_min(0) / 2  # m − 1 sizes, each as likely
-    total = torch.einsum("bpk,bpn->bnk", scaled, weight)
-    return total, torch.einsum("bpk,bpn->bnk", scaled.square(), weight.square())
+    return _mean_of_products(scaled, weight)
+
+
+def _mean_of_products(scaled: Tensor, weight: Tensor) -> Batch:
+    """Return the mean over pairs of their products, and the squared deviations from it.
+
+    Around the first pair, so that equal products deviate by exactly 0; a few features at a time, so
+    that the products fit into memory. Shape: scaled [B, P, K], weight [B, P, N] → two [B, N, K].
+    """
+    parts = []
+    for some in weight.split(max(1, _PRODUCTS_AT_ONCE // scaled.numel()), dim=2):
+        products = scaled[:, :, None] * some[..., None]
+        first = products[:, 0].clone()
+        products -= first[:, None]
+        mean = products.mean(1)
+        parts.append((first + mean, products.sub_(mean[:, None]).square_().sum(1)))
+    means, squares = (torch.cat(column, 1) for column in zip(*parts, strict=True))
+    return Batch(scaled.shape[1], means, squares)
 
 
 def _random_sizes(members: Tensor, count: int, generator: torch.Generator) -> Tensor:

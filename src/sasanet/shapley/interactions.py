@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sasanet.arrays import Floats, Masks
 from sasanet.errors import InvalidInputError
-from sasanet.intervals import Moments
+from sasanet.intervals import RunningMean
 from sasanet.shapley.exact import shapley_weights, sum_over_coalitions
 from sasanet.shapley.game import CheckedGame, ValueFunction
 from sasanet.validation import check_integer, make_generator
@@ -174,7 +174,7 @@ def _sample_pair(
     game: CheckedGame, pair: NDArray[np.intp], n_samples: int, generator: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Return the mean of Δ_ij(S) over random S and its standard error: (n, K) each."""
-    moments, d, size = Moments(), game.n_features, game.chunk(4)
+    running, d, size = RunningMean(), game.n_features, game.chunk(4)
     for start in range(0, n_samples, size):
         keys = generator.random((min(size, n_samples - start), d + 1))
         sizes = (keys[:, -1:] * (d - 1)).astype(np.intp)  # 0 … d − 2, equally likely
@@ -185,8 +185,8 @@ def _sample_pair(
         masks[:, 2:, pair[1]] = True
         values = game(masks.reshape(-1, d))
         values = values.reshape(len(values), len(without), 4, values.shape[2])
-        moments.add(values[:, :, 3] - values[:, :, 2] - values[:, :, 1] + values[:, :, 0])
-    return moments.mean, moments.error_std()
+        running.add(values[:, :, 3] - values[:, :, 2] - values[:, :, 1] + values[:, :, 0])
+    return running.mean, running.error_std()
 
 
 def _read_pairs(pairs: ArrayLike | None, d: int) -> NDArray[np.intp]:

@@ -13,7 +13,7 @@ from tqdm.auto import tqdm
 
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
-from sasanet.intervals import Moments
+from sasanet.intervals import RunningMean
 from sasanet.shapley.game import CheckedGame, ValueFunction
 from sasanet.validation import check_integer, make_generator
 
@@ -97,18 +97,18 @@ def permutation_shapley(
             f"n_orders must be even when antithetic, got {n_orders}; "
             "give an even number or antithetic=False"
         )
-    game, generator, moments = CheckedGame(value, d), make_generator(random_state), Moments()
+    game, generator, running = CheckedGame(value, d), make_generator(random_state), RunningMean()
     n_draws, size = n_orders // least, game.chunk(least * (d + 1))
     with tqdm(total=n_orders, desc="orders", disable=not verbose) as bar:
         for start in range(0, n_draws, size):
             # The positions of the features in a random order are a random order themselves.
             places = generator.random((min(size, n_draws - start), d)).argsort(axis=1)
             gains = _gains(game, places)
-            moments.add((gains + _gains(game, d - 1 - places)) / 2 if antithetic else gains)
+            running.add((gains + _gains(game, d - 1 - places)) / 2 if antithetic else gains)
             bar.update(least * len(places))
     return SampledShapley(
-        game.shaped(moments.mean),
-        game.shaped(moments.error_std()),
+        game.shaped(running.mean),
+        game.shaped(running.error_std()),
         n_orders,
         game.n_evaluations,
     )
