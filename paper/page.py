@@ -21,8 +21,8 @@ paper` from `paper/results/*.json` and `paper/experiments/printed.toml`; two CPU
 
 `make paper-prediction` (the paper's Table 1, Appendix J and ablations), `make paper-masking`
 (Table 2 and Appendix L), `make paper-timing` (Table 3), `make paper-values` (Appendix K) and `make
-paper-figures` (Figure 2 and Appendix M) run one experiment each; one TOML file in `paper/experiments/` holds
-the settings of each.
+paper-figures` (Figure 2 and Appendix M) run one experiment each; one TOML file in
+`paper/experiments/` holds the settings of each.
 
 Higgs here is 64,000 of the paper's 11 million rows: compare within the table only. Income has 40
 features where the paper counts 39. Fraud is split at random, as in the paper, so its test part has

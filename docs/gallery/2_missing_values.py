@@ -13,46 +13,45 @@ Nothing is imputed.
 # exactly zero.
 
 import numpy as np
+import pandas as pd
 
-from sasanet import SASANetClassifier, plots
+from sasanet import SASANetClassifier
 from sasanet.datasets import load_penguins
 
 X, y = load_penguins()
 is_gentoo = y == "Gentoo"
 model = SASANetClassifier(random_state=0).fit(X[::2], is_gentoo[::2])
 explanation = model.explain(X)
-print("missing cells:", int(X.isna().sum().sum()))
-print(
-    "attributions of missing cells that are not 0:", np.count_nonzero(explanation.values[X.isna()])
-)
+of_missing = explanation.values[X.isna()]
+print(f"{len(of_missing)} missing cells, of which {np.count_nonzero(of_missing)} have influence")
 
 # %%
 # The prediction from any features
 # --------------------------------
-# ``model.value`` returns v(S): the log-odds when only the features S are known. Here for one
-# penguin of each kind.
+# ``model.value`` returns v(S): the log-odds when only the features S are known. Here for an Adelie
+# and for a Gentoo penguin.
 
-penguins = X.iloc[[0, 300]]
+penguins = X.iloc[[0, 200]]
 for known in ([], ["island"], ["island", "bill_depth_mm"], list(X.columns)):
-    print(f"{model.value(penguins, known).round(2)}  knowing {known or 'nothing'}")
+    adelie, gentoo = model.value(penguins, known)
+    print(f"{adelie:6.2f} {gentoo:6.2f}   knowing {len(known)} features: {', '.join(known[:2])}")
 
 # %%
 # How good are predictions from few features?
 # -------------------------------------------
-# Accuracy on the rows that were not trained on, when each feature alone is known, and when it
-# alone is missing.
+# Accuracy on the rows that were not trained on, when each feature alone is known, and when it alone
+# is missing.
 
-test, truth = X[1::2], is_gentoo[1::2].to_numpy()
+test, truth = X[1::2], is_gentoo[1::2].to_numpy()[:, None]
 d = X.shape[1]
-alone = model.value(test, np.broadcast_to(np.eye(d, dtype=bool), (len(test), d, d)))
-without = model.value(test, np.broadcast_to(~np.eye(d, dtype=bool), (len(test), d, d)))
-for j, name in enumerate(X):
-    only, rest = (((v[:, j] > 0) == truth).mean() for v in (alone, without))
-    print(f"{name:20} alone {only:.3f}   all but it {rest:.3f}")
-
-# %%
-# How a prediction forms
-# ----------------------
-# Features of one penguin arrive one after the other, the strongest first.
-
-plots.plot_arrival(model, test, row=3)
+alone = np.broadcast_to(np.eye(d, dtype=bool), (len(test), d, d))
+accuracy = pd.DataFrame(
+    {
+        "alone": ((model.value(test, alone) > 0) == truth).mean(axis=0),
+        "all but it": ((model.value(test, ~alone) > 0) == truth).mean(axis=0),
+    },
+    index=X.columns,
+)
+ax = accuracy[::-1].plot.barh(color=["0.25", "0.7"], xlabel="accuracy", xlim=(0, 1))
+ax.legend(loc="lower left")
+ax.figure.tight_layout()

@@ -24,7 +24,7 @@ plots.plot_dependence(explanation, "months")
 # %%
 # A category
 # ----------
-# Levels are ordered by their mean attribution.
+# Levels are ordered by how common they are.
 
 plots.plot_dependence(explanation, "credit_history")
 

@@ -16,13 +16,13 @@ from sasanet.datasets import load_german_credit
 X, y = load_german_credit()
 model = SASANetClassifier(random_state=0).fit(X[:800], y[:800])
 certificate = model.audit(X[800:], y[800:], n_rows=40, n_orders=200)
-print(certificate)
+certificate
 
 # %%
 # Is v(S) calibrated?
 # -------------------
-# Left: predicted against observed probability. Right: the loss by the number of known features,
-# below that of the base value where the features tell something.
+# Left: the loss of v(S) by the number of known features, below that of the base value where the
+# features carry information. Right: predicted against observed probability.
 
 plots.plot_audit(certificate)
 

@@ -20,8 +20,9 @@ from sasanet.datasets import load_german_credit
 from sasanet.posthoc import tree_shap
 
 X, y = load_german_credit()
-table = X.astype(dict.fromkeys(X.select_dtypes(exclude="number"), "category"))  # for LightGBM
-trees = LGBMClassifier(n_estimators=60, learning_rate=0.05, verbose=-1, n_jobs=1, random_state=0)
+words = X.select_dtypes(exclude="number")
+table = X.astype(dict.fromkeys(words, "category"))  # for LightGBM
+trees = LGBMClassifier(n_estimators=60, learning_rate=0.05, verbose=-1, n_jobs=1)
 trees.fit(table[:800], y[:800])
 model = SASANetClassifier(random_state=0).fit(X[:800], y[:800])
 for name, scores in (
@@ -38,7 +39,8 @@ for name, scores in (
 ours, theirs = model.explain(X[800:]), tree_shap(trees, table[800:])
 both = ours.importance().to_frame("SASANet").join(theirs.importance().rename("TreeSHAP"))
 print(f"rank correlation of the importances {both.corr('spearman').iloc[0, 1]:.2f}")
-ax = both.head(10)[::-1].plot.barh(color=["0.25", "0.7"], xlabel="mean |attribution|, log-odds")
+ax = both.head(10)[::-1].plot.barh(color=["0.25", "0.7"])
+ax.set_xlabel("mean |attribution|, log-odds")
 ax.figure.tight_layout()
 
 # %%

@@ -9,8 +9,8 @@ shows what is averaged: what the feature adds when it is known first, …, when 
 # %%
 # Profiles
 # --------
-# A feature that others can replace adds much early and little late: its bar is long on one side
-# of the dot. One that works only together with others does the opposite.
+# A feature that others can replace adds much early and little late: its dark points lie farther
+# from zero than its pale ones. One that works only together with others does the opposite.
 
 from sasanet import SASANetClassifier, plots
 from sasanet.datasets import load_german_credit
