@@ -1,23 +1,35 @@
 """Refined attributions are unbiased, add up, and know their own error."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
-from sasanet import ARCHITECTURES, Architecture, SASANetClassifier, SASANetRegressor
+from sasanet import Architecture, SASANetClassifier, SASANetRegressor
 from sasanet.audit.reference import enumerated
 from sasanet.datasets import load_penguins, make_gaussian_linear, make_gaussian_probit
 from sasanet.errors import InvalidInputError, RefinementWarning
 from sasanet.network import inference
 from sasanet.network.refinement import read_effort, refined
 
+SEQUENCE = Architecture(
+    marginal="sequence",
+    attribution="attention",
+    positions=None,
+    width=16,
+    marginal_layers=(16,),
+    marginal_heads=2,
+    marginal_head_width=8,
+    attribution_width=16,
+    attribution_layers=(16,),
+    attribution_heads=2,
+    attribution_head_width=8,
+    attribution_steps=60,
+)
 NETWORKS = {
     "formula": "set",
     "learned": Architecture(attribution="context", attribution_steps=60),
-    "sequence": replace(ARCHITECTURES["sequence"], attribution_steps=60),
+    "sequence": SEQUENCE,  # small: each of its many coalitions is a pass through the network
 }
 
 
@@ -34,6 +46,19 @@ def exact_values(model, X):
     return enumerated(model.network_, model._encode(X)[1])[..., 0]
 
 
+@pytest.fixture(scope="module")
+def truth(fitted):
+    """Return the Shapley values of the rows, by enumeration."""
+    return exact_values(*fitted)
+
+
+@pytest.fixture(scope="module")
+def found(fitted):
+    """Return the rows' explanation, refined by 64 orders."""
+    model, X = fitted
+    return model.explain(X, n_orders=64)
+
+
 def assert_errors_are_honest(values, error_std, truth):
     """The deviations are as large as the stated standard errors say, and without a bias."""
     known = error_std > 1e-6
@@ -44,33 +69,29 @@ def assert_errors_are_honest(values, error_std, truth):
     assert 0.93 < (np.abs(z) < 1.96).mean() < 0.97
 
 
-def test_refined_values_are_unbiased_with_honest_errors(fitted):
-    model, X = fitted
-    found = model.explain(X, n_orders=64)
-    assert_errors_are_honest(found.values, found.error_std, exact_values(model, X))
+def test_refined_values_are_unbiased_with_honest_errors(found, truth):
+    assert_errors_are_honest(found.values, found.error_std, truth)
 
 
-def test_the_check_notices_a_bias_and_overconfidence(fitted):
-    model, X = fitted
-    found, truth = model.explain(X, n_orders=64), exact_values(model, X)
+def test_the_check_notices_a_bias_and_overconfidence(found, truth):
     with pytest.raises(AssertionError):
         assert_errors_are_honest(found.values + found.error_std, found.error_std, truth)
     with pytest.raises(AssertionError):
         assert_errors_are_honest(found.values, found.error_std / 1.5, truth)
 
 
-def test_wrong_attributions_are_put_right(fitted):
+def test_wrong_attributions_are_put_right(fitted, found, truth):
     """Refining trusts nothing: from nonsense it finds the same values, only with more noise."""
     model, X = fitted
     X = X[:120]
     network, (_, cells) = model.network_, model._encode(X)
     nonsense = torch.randn(*cells.shape, 1, generator=torch.Generator().manual_seed(0)).double()
     nonsense *= ~cells.isnan()[..., None]
-    totals, truth = inference.outputs(network, cells), exact_values(model, X)
+    totals = inference.outputs(network, cells)
     generator = torch.Generator().manual_seed(0)
     values, errors = refined(network, cells, nonsense, totals, 64, generator)
-    assert_errors_are_honest(values[..., 0].numpy(), errors[..., 0].numpy(), truth)
-    assert errors.mean() > 3 * model.explain(X, n_orders=64).error_std.mean()
+    assert_errors_are_honest(values[..., 0].numpy(), errors[..., 0].numpy(), truth[:120])
+    assert errors.mean() > 3 * found.error_std[:120].mean()
 
 
 def test_refined_values_still_add_up_and_absent_features_get_nothing(fitted):
@@ -89,13 +110,13 @@ def test_more_orders_mean_a_smaller_error(fitted):
     assert few / 5 < many < few / 3  # a quarter, as the square root of the effort goes
 
 
-def test_a_wanted_standard_error_is_reached_and_true(fitted):
+def test_a_wanted_standard_error_is_reached_and_true(fitted, truth):
     model, X = fitted
     target = 0.008
     found = model.explain(X, max_error=target)
     assert found.error_std.max() <= target
     assert np.median(found.error_std.max(1)) > target / 2  # and not by doing too much
-    assert_errors_are_honest(found.values, found.error_std, exact_values(model, X))
+    assert_errors_are_honest(found.values, found.error_std, truth)
 
 
 def test_what_cannot_be_reached_is_said(fitted, monkeypatch):
