@@ -11,8 +11,11 @@ import os
 import re
 import secrets
 import socket
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+from sasanet.errors import InvalidInputError
 
 _HOST = re.sub(r"[^A-Za-z0-9]", "_", socket.gethostname())[:32]
 
@@ -49,6 +52,30 @@ def write_whole(path: str | Path, content: bytes) -> None:
     """Write a file whole or not at all."""
     with replacing(path) as draft:
         draft.write_bytes(content)
+
+
+def check_can_write(path: str | Path) -> None:
+    """Refuse a place where no file can be written, before any work is done for it."""
+    path = Path(path)
+    if path.is_dir():
+        raise InvalidInputError(f"The file to write must have a name, got the directory {path}.")
+    if not path.absolute().parent.is_dir():
+        raise InvalidInputError(f"There is no directory {path.parent}; make it first.")
+    check_can_make(path.parent)
+
+
+def check_can_make(folder: str | Path) -> None:
+    """Refuse a directory that cannot be written or, where it does not exist yet, made."""
+    folder = Path(folder).absolute()
+    existing = next(place for place in (folder, *folder.parents) if place.exists())
+    try:
+        with tempfile.TemporaryFile(dir=existing):
+            pass
+    except OSError as error:
+        raise InvalidInputError(
+            f"{existing} must be a directory that can be written to, got {error.strerror}; "
+            "choose another place."
+        ) from None
 
 
 def remove_stale_drafts(folder: Path, name: str | None = None) -> None:

@@ -137,7 +137,7 @@ def test_any_coalition_of_any_row_has_the_models_value(open_report, make, target
 def test_a_network_that_cannot_travel_lets_one_feature_go_at_a_time(open_report):
     model, table = sequences()
     page, label = open_report(sequences, "gentoo"), table.index[0]
-    assert "one feature at a time" in page.locator("#whom").inner_text()
+    assert "one feature at a time" in page.locator("#by-row").inner_text()
     boxes = page.locator("#waterfall input:enabled")
     boxes.nth(0).uncheck()
     boxes.nth(1).uncheck()
@@ -182,7 +182,7 @@ def test_the_keyboard_alone_finds_a_row_and_switches_a_feature(open_report):
     assert page.locator("#from-rest").count() == 1
 
 
-def test_doubts_open_their_row_and_filter_the_table(open_report):
+def test_caveats_open_their_row_and_filter_the_table(open_report):
     page = open_report(penguins, "species")
     button = page.locator("button.open").first
     button.click()

@@ -1,4 +1,4 @@
-"""What the page says, as plain data: quality, doubts, rows, and nothing that could break out."""
+"""What the page says, as plain data: quality, caveats, rows, and nothing that could break out."""
 
 import base64
 import re
@@ -13,7 +13,7 @@ from sasanet import SASANetClassifier
 from sasanet.errors import InvalidInputError, MissingPackageError
 from sasanet.network.export import PortableNetwork
 from sasanet.report import write_report
-from sasanet.report.caveats import find_doubts
+from sasanet.report.caveats import find_caveats
 from sasanet.report.metrics import by_group, measure
 from sasanet.report.packing import pack, pack_fixed, pack_network, packed_size
 from sasanet.report.row_data import MOST_ROWS, _number_kind, fits, row_limit
@@ -45,8 +45,8 @@ def test_measures_are_scikit_learns(labelled):
     for name, value in expected.items():
         assert found[name]["value"] == pytest.approx(value)
         assert found[name]["low"] < value < found[name]["high"]
-    assert found["Area under the ROC curve"]["nothing"] == 0.5
-    assert found["Cross-entropy"]["nothing"] == pytest.approx(np.log(2))
+    assert found["Area under the ROC curve"]["base"] == 0.5
+    assert found["Cross-entropy"]["base"] == pytest.approx(np.log(2))
 
 
 def test_intervals_of_large_tables_shrink_with_the_root_of_the_rows(labelled, monkeypatch):
@@ -80,7 +80,7 @@ def test_groups_are_levels_or_quarters(labelled):
     assert found["likely"]["predicted"] > 0.5 > found["not"]["predicted"]
 
 
-def test_doubts_name_the_rows_and_columns_they_are_about():
+def test_caveats_name_the_rows_and_columns_they_are_about():
     model, table = credit()
     rows = table.drop(columns="bad").copy()
     rows.iloc[3, rows.columns.get_loc("status")] = "never heard of"
@@ -89,7 +89,7 @@ def test_doubts_name_the_rows_and_columns_they_are_about():
     rows.loc[rows.index[7], "months"] = np.nan
     cells = model.encoder_.transform(rows, warn=False)
     errors = np.linspace(0, 1, len(rows))
-    found = {d.key: d for d in find_doubts(rows, cells, model.encoder_.columns, errors)}
+    found = {d.key: d for d in find_caveats(rows, cells, model.encoder_.columns, errors)}
     assert np.flatnonzero(found["missing"].rows).tolist() == [7]
     assert found["missing"].columns == [("months", 1, "")]
     assert 3 in np.flatnonzero(found["unknown"].rows)
@@ -208,7 +208,7 @@ def test_more_rows_than_fit_are_drawn_and_the_page_says_so(monkeypatch, tmp_path
     assert content["facts"]["rows"]["shown"] == len(content["data"]["rows"]["labels"]) == 50
     assert content["facts"]["quality"]["rows"] == 120
     text = write_report(model, table, tmp_path / "page.html", "bad").read_text("utf-8")
-    assert "50 rows drawn at random of 120" in re.sub(r"\s+", " ", text)
+    assert "50 rows drawn at random from 120" in re.sub(r"\s+", " ", text)
 
 
 def test_without_labels_there_is_no_quality_and_the_audit_stays_the_users():
@@ -216,7 +216,7 @@ def test_without_labels_there_is_no_quality_and_the_audit_stays_the_users():
     content = gather(model, table.drop(columns="body_mass_g"), None, None)
     assert content["facts"]["quality"] is None
     assert content["data"]["actual"] is None
-    assert [doubt["key"] for doubt in content["facts"]["doubts"]] == [
+    assert [caveat["key"] for caveat in content["facts"]["caveats"]] == [
         "unknown",
         "beyond",
         "missing",

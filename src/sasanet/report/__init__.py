@@ -1,9 +1,9 @@
-"""A model and a table in, one self-contained HTML page out: no network, no build step.
+"""One self-contained HTML page about a model and a table: no network, no build step.
 
-``given`` checks what came; ``content`` asks the model and gathers plain data, with ``rows`` (what
-the page's table holds), ``quality`` (how good, with intervals), ``doubts`` (what to be careful
-about) and ``packing`` (arrays as text); ``page`` fills the template. The page values any coalition
-of a row itself: the set network travels with it.
+``inputs`` validates and splits what the user gives; ``summary`` asks the model and gathers plain
+data, with ``row_data`` (the page's table of rows), ``metrics`` (quality with intervals),
+``caveats`` (what to be careful about) and ``packing`` (arrays as text); ``page`` fills the
+template. The page evaluates any coalition of a row itself: the set network is part of it.
 """
 
 from sasanet.report.page import write_report

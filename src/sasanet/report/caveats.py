@@ -1,4 +1,7 @@
-"""Explained rows in, what to be careful about out: errors, strangers, gaps, far-away values."""
+"""What to be careful about in explained rows.
+
+Large errors, levels never seen in training, numbers beyond the training range, missing cells.
+"""
 
 from __future__ import annotations
 
@@ -9,26 +12,26 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from sasanet.arrays import Masks
 from sasanet.table.columns import Column
 from sasanet.table.reading import read_numbers
 
-Mask = NDArray[np.bool_]
 _LARGE_ERROR = 0.05  # the share of rows
-_LISTED, _COLUMNS = 10, 8
+_MOST_ROWS, _MOST_COLUMNS = 10, 8  # listed with each caveat
 
 
 @dataclass(frozen=True)
-class Doubt:
-    """One kind of doubt: which cells or rows, in words.
+class Caveat:
+    """One kind of caveat: what it means, and which cells or rows it concerns.
 
     Parameters
     ----------
     key, title, text : str
         Its name in the page, its heading, and what it means for a prediction.
     rows : ndarray (n,) of bool
-        Which rows it is about.
+        Which rows it concerns.
     columns : list of (str, int, str)
-        The columns it is about, how many rows each, and a note.
+        The columns it concerns, how many rows each, and a note.
     worst : list of int
         Rows to look at first.
     """
@@ -36,13 +39,13 @@ class Doubt:
     key: str
     title: str
     text: str
-    rows: Mask
+    rows: Masks
     columns: list[tuple[str, int, str]]
     worst: list[int]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the page shows."""
-        shown = self.columns[:_COLUMNS]
+        shown = self.columns[:_MOST_COLUMNS]
         return {
             "key": self.key,
             "title": self.title,
@@ -54,23 +57,21 @@ class Doubt:
         }
 
 
-def find_doubts(
+def find_caveats(
     data: pd.DataFrame,
     cells: NDArray[np.float32],
     columns: tuple[Column, ...],
     errors: NDArray[np.float64] | None,
-) -> list[Doubt]:
-    """Return the doubts about rows: data and cells (n, d), errors (n,) where labels are known."""
+) -> list[Caveat]:
+    """Return the caveats of rows: data and cells (n, d), errors (n,) where labels are known."""
     missing = np.isnan(cells)
-    strange = (cells == 0) & [column.kind == "category" for column in columns]
-    beyond = _beyond(data, columns)
+    unseen = (cells == 0) & [column.kind == "category" for column in columns]
+    examples = [_examples(data.iloc[:, j], unseen[:, j]) for j in range(len(columns))]
     ranges = [_range(column) for column in columns]
-    unseen = [_examples(data.iloc[:, j], strange[:, j]) for j in range(len(columns))]
-    nothing = [""] * len(columns)
     found = [
-        _by_cell("unknown", strange, columns, unseen),
-        _by_cell("beyond", beyond, columns, ranges),
-        _by_cell("missing", missing, columns, nothing),
+        _by_cell("unknown", unseen, columns, examples),
+        _by_cell("beyond", _beyond(data, columns), columns, ranges),
+        _by_cell("missing", missing, columns, notes=[""] * len(columns)),
     ]
     return found if errors is None else [_large_errors(errors), *found]
 
@@ -78,49 +79,49 @@ def find_doubts(
 _WORDS = {
     "unknown": (
         "Levels never seen in training",
-        "Such a cell counts as no information: the model has no opinion about it.",
+        "The model has learned nothing about such a level: it treats all unseen levels alike.",
     ),
     "beyond": (
         "Numbers beyond the training range",
-        "The model treats such a number like the nearest one it knew.",
+        "The model treats such a number like the nearest end of the training range.",
     ),
     "missing": (
         "Missing cells",
-        "A missing cell is an absent feature: it adds nothing, and the others speak for it.",
+        "A missing cell is an absent feature: it adds 0, and the others make the prediction.",
     ),
 }
 
 
-def _large_errors(errors: NDArray[np.float64]) -> Doubt:
+def _large_errors(errors: NDArray[np.float64]) -> Caveat:
     n_rows = max(1, round(_LARGE_ERROR * len(errors)))
     order = np.argsort(-errors, kind="stable")
     rows = np.zeros(len(errors), dtype=bool)
     rows[order[:n_rows]] = True
-    return Doubt(
+    return Caveat(
         "error",
         "Largest errors",
         f"The {100 * _LARGE_ERROR:g} % of rows where prediction and label differ most.",
         rows,
         [],
-        order[: min(_LISTED, n_rows)].tolist(),
+        order[: min(_MOST_ROWS, n_rows)].tolist(),
     )
 
 
-def _by_cell(key: str, cells: Mask, columns: tuple[Column, ...], notes: list[str]) -> Doubt:
-    """Return a doubt about single cells: (n, d)."""
+def _by_cell(key: str, cells: Masks, columns: tuple[Column, ...], notes: list[str]) -> Caveat:
+    """Return a caveat about single cells: (n, d)."""
     counts = cells.sum(axis=0)
     order = [j for j in np.argsort(-counts, kind="stable") if counts[j]]
     listed = [(columns[j].name, int(counts[j]), notes[j]) for j in order]
     by_row = cells.sum(axis=1)
-    worst = [int(i) for i in np.argsort(-by_row, kind="stable")[:_LISTED] if by_row[i]]
-    return Doubt(key, *_WORDS[key], by_row > 0, listed, worst)
+    worst = [int(i) for i in np.argsort(-by_row, kind="stable")[:_MOST_ROWS] if by_row[i]]
+    return Caveat(key, *_WORDS[key], by_row > 0, listed, worst)
 
 
-def _beyond(data: pd.DataFrame, columns: tuple[Column, ...]) -> Mask:
-    """Return which numbers lie outside what training showed: (n, d)."""
+def _beyond(data: pd.DataFrame, columns: tuple[Column, ...]) -> Masks:
+    """Return which numbers lie outside the range of training: (n, d)."""
     found = np.zeros(data.shape, dtype=bool)
     for j, column in enumerate(columns):
-        if column.kind == "number":
+        if column.kind == "number" and column.seen:  # of an empty column no range is known
             values = read_numbers(data.iloc[:, j], column.name)
             found[:, j] = (values < column.knots[0]) | (values > column.knots[-1])
     return found
@@ -132,7 +133,7 @@ def _range(column: Column) -> str:
     return f"training: {column.knots[0]:.6g} to {column.knots[-1]:.6g}"
 
 
-def _examples(series: pd.Series, strange: Mask) -> str:
-    names = [str(level) for level in series[strange].unique()]
+def _examples(series: pd.Series, unseen: Masks) -> str:
+    names = [str(level) for level in series[unseen].unique()]
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return ", ".join(names[:3]) + more

@@ -1,4 +1,4 @@
-"""What the user gave in, checked and told apart out: features, labels, group."""
+"""Validate and split the report's inputs: features, labels, group."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sasanet.table.reading import read_table
 
 
 @dataclass(frozen=True)
-class Given:
+class ReportInputs:
     """The table of a report.
 
     Attributes
@@ -28,9 +28,9 @@ class Given:
     labels : ndarray (n,) or None
         The same as class indices, or as numbers for regression.
     target : str
-        What is predicted, by name.
+        Name of what is predicted.
     group : Series (n,) or None
-        What to tell rows apart by.
+        Column to group rows by.
     """
 
     X: pd.DataFrame
@@ -40,44 +40,45 @@ class Given:
     group: pd.Series | None
 
 
-def read_given(model: SASANetModel, table: Any, target: Any, group: str | None) -> Given:
+def read_inputs(model: SASANetModel, table: Any, target: Any, group: str | None) -> ReportInputs:
     """Check a table with its labels and group against the model."""
     check_is_fitted(model)
     frame = read_table(table)
-    y, name = _read_target(frame, target)
-    if y is not None and np.shape(y) != (len(frame),):
-        raise InvalidInputError(
-            f"target must hold one label for each of the {len(frame):,} rows, "
-            f"got its shape is {np.shape(y)}; give a column's name or an array of labels"
-        )
-    labels = None
-    if y is not None:
-        regression = model.target_.task == "regression"
-        found = model.target_.read(y)
-        labels = model.target_.to_raw(found) if regression else found
-    series = None if group is None else _column(frame, group, "group")
-    return Given(_features(model, frame), y, labels, name, series)
-
-
-def _read_target(frame: pd.DataFrame, target: Any) -> tuple[Any, str]:
     if isinstance(target, str):
-        return _column(frame, target, "target"), target
-    return target, str(getattr(target, "name", None) or "target")
+        y: Any = _column(frame, target, "target")
+        name = target
+    else:
+        y = target
+        name = str(getattr(target, "name", None) or "target")
+    labels = None if y is None else _read_labels(model, y, len(frame))
+    series = None if group is None else _column(frame, group, "group")
+    return ReportInputs(_features(model, frame), y, labels, name, series)
+
+
+def _read_labels(model: SASANetModel, y: Any, n_rows: int) -> Floats:
+    """Return labels as class indices, or as numbers in the target's own units."""
+    if np.shape(y) != (n_rows,):
+        raise InvalidInputError(
+            f"target must hold one label for each of the {n_rows:,} rows, "
+            f"got the shape {np.shape(y)}; give a column's name or an array of labels"
+        )
+    numbers = model.target_.read(y)
+    return model.target_.to_raw(numbers) if model.target_.task == "regression" else numbers
 
 
 def _column(frame: pd.DataFrame, name: str, what: str) -> pd.Series:
     labels = [str(label) for label in frame.columns]
     if name not in labels:
         raise InvalidInputError(
-            f"{what} must name a column of the table, got {name!r}; there are {labels[:9]}"
+            f"{what} must name a column of the table, got {name!r}; its columns are {labels[:9]}"
         )
     return frame.iloc[:, labels.index(name)]
 
 
 def _features(model: SASANetModel, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the model's own columns; labels, groups and other extra columns stay outside."""
+    """Return the model's own columns, without labels, groups and other extra columns."""
     labels = [str(label) for label in frame.columns]
     names = model.encoder_.names
     if model.encoder_.named and set(names) <= set(labels):
         return frame.set_axis(labels, axis=1)[list(names)]
-    return frame  # the encoder says what is wrong with it
+    return frame  # if its columns are wrong, the encoder raises the error

@@ -1,4 +1,4 @@
-"""Predictions and labels in, how good they are out: measures with 95 % intervals, by group too."""
+"""Quality of predictions: measures with 95 % intervals over rows, for all rows and by group."""
 
 from __future__ import annotations
 
@@ -8,38 +8,41 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn import config_context, metrics
+from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn import metrics as sklearn_metrics
 
 from sasanet.arrays import Floats
 from sasanet.explanation.wording import MISSING
+from sasanet.intervals import bootstrap_half_width
 
 Compute = Callable[[Floats, Floats], float]  # labels, predictions → number
-_DRAWS, _MOST_RESAMPLED = 100, 20_000  # resamples, and rows in each
-_Z = 1.959964
+_RESAMPLES, _MOST_RESAMPLED = 100, 20_000  # resamples, and rows in each
 _MOST_GROUPS, _QUARTERS = 12, 4
-_FEWEST_ROWS = 10  # a group of fewer says nothing
+_FEWEST_ROWS = 10  # in a group: fewer would say nothing
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One measure of predictions, what knowing nothing would score, and which way is better."""
+    """One measure of predictions, the score of the base value alone, and which way is better."""
 
     name: str
     value: float
     low: float
     high: float
-    nothing: float
+    base: float
     better: str
 
 
 @dataclass(frozen=True)
-class Kind:
-    """How one measure is computed, and between which ends it lies."""
+class Metric:
+    """How one measure is computed, and within which bounds it lies."""
 
     name: str
     compute: Compute
     better: str
-    ends: tuple[float, float]
+    bounds: tuple[float, float]
+    needs_spread: bool = False  # whether it is undefined when all labels are equal
 
 
 def measure(
@@ -56,9 +59,9 @@ def measure(
     predicted : ndarray (n, C) or (n,)
         Probabilities, or numbers.
     base : ndarray (C,) or ()
-        The same of the base value: what is predicted when nothing is known.
+        The prediction of the base value: when nothing is known.
     most : int, optional
-        So many measures, the main ones first.
+        Return only so many measures, the main ones first.
 
     Returns
     -------
@@ -72,16 +75,17 @@ def measure(
     >>> [(one["name"], one["value"]) for one in found][0]
     ('R²', 1.0)
     """
-    nothing = np.broadcast_to(base, predicted.shape)
-    kinds = _kinds(task)[:most]
-    return [asdict(_with_interval(kind, labels, predicted, nothing)) for kind in kinds]
+    from_base = np.broadcast_to(base, predicted.shape)
+    metrics = _metrics(task)[:most]
+    return [asdict(_with_interval(metric, labels, predicted, from_base)) for metric in metrics]
 
 
 def by_group(
     task: str, labels: Floats, predicted: Floats, base: Floats, group: pd.Series
 ) -> list[dict[str, Any]]:
-    """Return for each group its size, what came, what was predicted, and the measures."""
-    found, names = [], _group_names(group)
+    """Return the size, the mean label, the mean prediction and the measures of each group."""
+    names = _group_names(group)
+    found = []
     for name in names.cat.categories[:_MOST_GROUPS]:
         rows = (names == name).to_numpy()
         if rows.sum() < _FEWEST_ROWS:
@@ -110,58 +114,57 @@ def _group_names(group: pd.Series) -> pd.Series:
     return pd.Series(pd.Categorical(names.mask(missing, MISSING), categories=[*labels, MISSING]))
 
 
-def _with_interval(kind: Kind, labels: Floats, predicted: Floats, nothing: Floats) -> Measure:
-    """Return a measure ± 1.96 of its bootstrap standard error over rows.
+def _with_interval(metric: Metric, labels: Floats, predicted: Floats, from_base: Floats) -> Measure:
+    """Return a measure ± 1.96 of its bootstrap standard error over rows."""
+    if not _is_defined(metric, labels):
+        return Measure(metric.name, np.nan, np.nan, np.nan, np.nan, metric.better)
+    value = metric.compute(labels, predicted)
+    half = _half_width(metric, labels, predicted)
+    low, high = (float(end) for end in np.clip([value - half, value + half], *metric.bounds))
+    base = metric.compute(labels, from_base)
+    return Measure(metric.name, value, low, high, base, metric.better)
 
-    A large table is resampled from a part of it: the error shrinks with the root of the rows.
-    """
-    if not _is_defined(kind, labels):
-        return Measure(kind.name, np.nan, np.nan, np.nan, np.nan, kind.better)
-    value = kind.compute(labels, predicted)
-    random, draws = np.random.default_rng(0), []
-    part = random.permutation(len(labels))[:_MOST_RESAMPLED]
+
+def _half_width(metric: Metric, labels: Floats, predicted: Floats) -> float:
+    def resampled(rows: NDArray[np.intp]) -> float:
+        if not _is_defined(metric, labels[rows]):
+            return np.nan
+        return metric.compute(labels[rows], predicted[rows])
+
     with config_context(skip_parameter_validation=True, assume_finite=True):
-        for _ in range(_DRAWS):
-            rows = random.choice(part, len(part))
-            if _is_defined(kind, labels[rows]):
-                draws.append(kind.compute(labels[rows], predicted[rows]))
-    error = float(np.std(draws)) if len(draws) > 1 and len(labels) > 1 else np.nan
-    half = _Z * error * np.sqrt(len(part) / len(labels))
-    low, high = (float(end) for end in np.clip([value - half, value + half], *kind.ends))
-    return Measure(kind.name, value, low, high, kind.compute(labels, nothing), kind.better)
+        return bootstrap_half_width(resampled, len(labels), _RESAMPLES, _MOST_RESAMPLED)
 
 
-def _is_defined(kind: Kind, labels: Floats) -> bool:
-    """Whether the labels differ, where a measure compares what differs."""
-    return not kind.name.startswith(("Area", "Average", "R²")) or len(np.unique(labels)) > 1
+def _is_defined(metric: Metric, labels: Floats) -> bool:
+    return not metric.needs_spread or len(np.unique(labels)) > 1
 
 
-def _kinds(task: str) -> list[Kind]:
+def _metrics(task: str) -> list[Metric]:
     share, positive = (0.0, 1.0), (0.0, np.inf)
     if task == "regression":
         return [
-            Kind("R²", _r2, "higher", (-np.inf, 1.0)),
-            Kind("Root mean squared error", _rmse, "lower", positive),
-            Kind("Mean absolute error", _mae, "lower", positive),
+            Metric("R²", _r2, "higher", (-np.inf, 1.0), needs_spread=True),
+            Metric("Root mean squared error", _rmse, "lower", positive),
+            Metric("Mean absolute error", _mae, "lower", positive),
         ]
     ranking = [
-        Kind("Area under the ROC curve", _auc, "higher", share),
-        Kind("Average precision", _precision, "higher", share),
+        Metric("Area under the ROC curve", _auc, "higher", share, needs_spread=True),
+        Metric("Average precision", _precision, "higher", share, needs_spread=True),
     ]
     return [
         *(ranking if task == "binary" else []),
-        Kind("Accuracy", _accuracy, "higher", share),
-        Kind("Cross-entropy", _cross_entropy, "lower", positive),
-        Kind("Brier score", _brier, "lower", (0.0, 2.0)),
+        Metric("Accuracy", _accuracy, "higher", share),
+        Metric("Cross-entropy", _cross_entropy, "lower", positive),
+        Metric("Brier score", _brier, "lower", (0.0, 2.0)),
     ]
 
 
 def _auc(labels: Floats, predicted: Floats) -> float:
-    return float(metrics.roc_auc_score(labels, predicted[:, 1]))
+    return float(sklearn_metrics.roc_auc_score(labels, predicted[:, 1]))
 
 
 def _precision(labels: Floats, predicted: Floats) -> float:
-    return float(metrics.average_precision_score(labels, predicted[:, 1]))
+    return float(sklearn_metrics.average_precision_score(labels, predicted[:, 1]))
 
 
 def _accuracy(labels: Floats, predicted: Floats) -> float:
@@ -169,18 +172,18 @@ def _accuracy(labels: Floats, predicted: Floats) -> float:
 
 
 def _cross_entropy(labels: Floats, predicted: Floats) -> float:
-    return float(surprise(labels, predicted).mean())
+    return float(row_cross_entropy(labels, predicted).mean())
 
 
 def _brier(labels: Floats, predicted: Floats) -> float:
-    """Return the mean squared distance of probabilities, halved for two classes as is usual."""
-    came = np.eye(predicted.shape[1])[labels.astype(int)]
-    squares = ((predicted - came) ** 2).sum(axis=1) / (2 if predicted.shape[1] == 2 else 1)
+    """Return the mean squared error of probabilities, halved for two classes as is usual."""
+    observed = np.eye(predicted.shape[1])[labels.astype(int)]
+    squares = ((predicted - observed) ** 2).sum(axis=1) / (2 if predicted.shape[1] == 2 else 1)
     return float(squares.mean())
 
 
 def _r2(labels: Floats, predicted: Floats) -> float:
-    return float(metrics.r2_score(labels, predicted))
+    return float(sklearn_metrics.r2_score(labels, predicted))
 
 
 def _rmse(labels: Floats, predicted: Floats) -> float:
@@ -191,7 +194,7 @@ def _mae(labels: Floats, predicted: Floats) -> float:
     return float(np.abs(labels - predicted).mean())
 
 
-def surprise(labels: Floats, predicted: Floats) -> Floats:
-    """Return −log of the probability that each row's own class was given: (n,), (n, C) → (n,)."""
-    given = predicted[np.arange(len(labels)), labels.astype(int)]
-    return np.asarray(-np.log(np.maximum(given, 1e-15)))
+def row_cross_entropy(labels: Floats, predicted: Floats) -> Floats:
+    """Return −log of the probability predicted for each row's own class: (n,), (n, C) → (n,)."""
+    own = predicted[np.arange(len(labels)), labels.astype(int)]
+    return np.asarray(-np.log(np.maximum(own, 1e-15)))

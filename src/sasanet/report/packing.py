@@ -1,4 +1,4 @@
-"""Arrays in, text that a page can turn back into arrays out: base64 of little-endian numbers."""
+"""Arrays as text that a page can turn back into arrays: base64 of little-endian numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def pack(array: NDArray[Any], kind: str) -> Packed:
 
 
 def pack_fixed(array: NDArray[Any]) -> Packed:
-    """Return an array of reals in 16 bits each, as multiples of one step."""
+    """Return an array of real numbers in 16 bits each, as multiples of one step."""
     step = float(np.abs(array).max(initial=0.0)) / _LARGEST or 1.0
     return {**pack(np.rint(array / step), "i2"), "step": step}
 

@@ -1,4 +1,4 @@
-"""Content in, one HTML file out: template, style and script become a single page."""
+"""One HTML file from template, style, script and the gathered data."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sasanet.errors import need_package
 from sasanet.estimator.sasanet import SASANetModel
 from sasanet.explanation.wording import measured
 from sasanet.report.summary import gather
+from sasanet.whole_files import check_can_write, write_whole
 
 _SCRIPTS = ("arrays.js", "network.js", "figures.js", "rows.js", "page.js")
 
@@ -26,23 +27,23 @@ def write_report(
 ) -> Path:
     """Write one self-contained HTML page about a model and a table.
 
-    It says what the model is, how good, how faithful, which features matter and how, for whom (a
-    searchable table: click a row for its reasons, switch features off and see the prediction from
-    the rest), and what to doubt. It opens from a file, asks no network and prints.
+    It shows what the model is, how good and how faithful it is, which features matter and how, and
+    the rows (a searchable table: click a row for its reasons, switch features off and see the
+    prediction from the rest), with caveats. It opens from a file, needs no network and prints.
 
     Parameters
     ----------
     model : SASANetClassifier or SASANetRegressor
         A fitted model.
     table : table (n, d)
-        Rows to report on, best ones not seen in training; columns beyond the model's are ignored.
+        Rows to report on, best not seen in training; columns beyond the model's are ignored.
         The page shows up to 5,000 of them, drawn with a fixed seed.
     path : str or Path
-        The file to write.
+        The file to write, whole or not at all: after an error an older file is as it was.
     target : str or array-like (n,), optional
-        Labels, or the name of the column that holds them: without them there is no quality.
+        Labels, or the name of the column that holds them; without them no quality is shown.
     group : str, optional
-        A column of the table; quality is shown for each of its levels, or quarters.
+        Column to group rows by: quality is shown for each of its levels, or quarters.
 
     Returns
     -------
@@ -63,14 +64,15 @@ def write_report(
     >>> folder.cleanup()
     """
     jinja2 = need_package("jinja2", "report")
-    text = render(gather(model, table, target, group), jinja2)
     path = Path(path)
-    path.write_bytes(text.encode("utf-8", errors="replace"))
+    check_can_write(path)
+    text = render(gather(model, table, target, group), jinja2)
+    write_whole(path, text.encode("utf-8", errors="replace"))
     return path
 
 
 def render(content: dict[str, Any], jinja2: Any) -> str:
-    """Return the page's text. Everything that came from the table is escaped."""
+    """Return the page's text; everything that comes from the table is escaped."""
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -79,7 +81,6 @@ def render(content: dict[str, Any], jinja2: Any) -> str:
     safe = environment.filters["safe"]
     filled = environment.from_string(_read("template.html")).render(
         **content["facts"],
-        doubt_rows=content["facts"]["labels"],
         policy=_policy(script, style),
         script=safe(script),
         style=safe(style),
@@ -94,7 +95,7 @@ def _number(value: float | None) -> str:
 
 def _breakable(name: str) -> Any:
     """Return an escaped name that may go on in the next line after an underscore."""
-    markupsafe = need_package("markupsafe", "report")  # what jinja2 stands on
+    markupsafe = need_package("markupsafe", "report")  # a dependency of jinja2
     return markupsafe.escape(name).replace("_", markupsafe.Markup("_<wbr>"))
 
 
@@ -103,20 +104,20 @@ def _read(name: str) -> str:
 
 
 def _as_json(data: Any) -> str:
-    """Return JSON that no HTML parser can take for the end of its element."""
+    """Return JSON that no HTML parser can mistake for the end of its element."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for sign in "<>&":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
     return text
 
 
 def _policy(script: str, style: str) -> str:
     """Return a policy under which only this script and this style run, and nothing is fetched."""
-    marks = [
+    digests = [
         base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         for text in (script, style)
     ]
     return (
-        f"default-src 'none'; script-src 'sha256-{marks[0]}'; style-src 'sha256-{marks[1]}'; "
+        f"default-src 'none'; script-src 'sha256-{digests[0]}'; style-src 'sha256-{digests[1]}'; "
         "base-uri 'none'; form-action 'none'"
     )

@@ -1,4 +1,4 @@
-"""Chosen rows in, what the page's table holds out: cells, attributions, and the network they need.
+"""The page's table of rows: cells, attributions, and how many rows fit into the page.
 
 Sizes: n rows, d features, K outputs.
 """
@@ -19,29 +19,31 @@ from sasanet.table.reading import read_levels, read_numbers
 
 Cells = NDArray[np.float32]
 MOST_ROWS = 5_000
-_PAGE_BYTES, _NETWORK_BYTES = 4_500_000, 2_700_000  # of a page that is to stay below 5 MB
-_EVALUATIONS = 20_000  # of a model that must be asked beforehand, cell by cell
+_PAGE_BYTES, _NETWORK_BYTES = 4_500_000, 2_700_000  # so that a page stays below 5 MB
+_EVALUATIONS = 20_000  # of a model that the page cannot evaluate, one per cell
 _MISSING = 2**16 - 1
-_CLOSE = 1e-5  # of the smallest step between knots: what rounding to 32 bits may move a number
+_CLOSE = 1e-5  # share of the smallest step between knots that rounding to 32 bits may move a number
 
 
 def used_places(cells: Cells, columns: tuple[Column, ...]) -> list[NDArray[np.intp]]:
     """Return the places each column's table must keep: all knots, and the levels that occur."""
     found = []
     for j, column in enumerate(columns):
-        there = cells[~np.isnan(cells[:, j]), j].astype(np.intp)
-        whole = np.arange(column.places)
-        found.append(whole if column.kind == "number" else np.union1d(there, [0]))
+        if column.kind == "number":
+            found.append(np.arange(column.places))
+        else:
+            present = cells[~np.isnan(cells[:, j]), j].astype(np.intp)
+            found.append(np.union1d(present, [0]))
     return found
 
 
 def fits(network: PortableNetwork) -> bool:
-    """Whether the network is small enough to travel with the page."""
+    """Whether the network is small enough to be part of the page."""
     return packed_size(network) <= _NETWORK_BYTES
 
 
 def cell_bytes(data: pd.DataFrame, columns: tuple[Column, ...]) -> int:
-    """Return how many characters the cells of one row will take."""
+    """Return how many characters the cells of one row take."""
     kinds = [
         _number_kind(read_numbers(data.iloc[:, j], column.name), np.array(column.knots))
         if column.kind == "number"
@@ -54,14 +56,14 @@ def cell_bytes(data: pd.DataFrame, columns: tuple[Column, ...]) -> int:
 def row_limit(
     network: PortableNetwork | None, n_features: int, n_outputs: int, cells: int
 ) -> tuple[int, str]:
-    """Return how many rows the page can hold, and why not more (empty: it holds the most).
+    """Return how many rows the page can hold, and why not more (empty: it is the maximum).
 
     ``cells`` is what :func:`cell_bytes` found.
     """
     attributions = n_features * n_outputs * 16 // 3
     if network is None:  # the values without each feature are stored beside the attributions
         limit = min(_PAGE_BYTES // (cells + 2 * attributions + 60), _EVALUATIONS // n_features)
-        why = "each must be valued beforehand without each of its features"
+        why = "the model is evaluated beforehand for every row without each of its features"
     else:
         limit = (_PAGE_BYTES - packed_size(network)) // (cells + attributions + 60)
         why = "more would make the page larger than 5 MB"
@@ -88,24 +90,27 @@ def _pack_column(
     series: pd.Series, cells: Cells, column: Column, places: NDArray[np.intp]
 ) -> dict[str, Any]:
     if column.kind == "number":
-        values, knots = read_numbers(series, column.name), np.array(column.knots)
+        knots = np.array(column.knots)
+        values = read_numbers(series, column.name)
+        if not column.seen:  # empty in training: its cells are absent, whatever they hold
+            values = np.full_like(values, np.nan)
         packed = pack(values, _number_kind(values, knots))
         return {"name": column.name, "values": packed, "knots": pack(knots, "f8")}
     codes, levels = read_levels(series, column.name)
     place_of = np.zeros(len(levels), dtype=np.intp)
-    there = codes >= 0
-    place_of[codes[there]] = np.searchsorted(places, cells[there])
+    present = codes >= 0
+    place_of[codes[present]] = np.searchsorted(places, cells[present])
     return {
         "name": column.name,
         "words": [str(level) for level in levels],
         "places": place_of.tolist(),
-        "codes": pack(np.where(there, codes, _MISSING), "u2"),
+        "codes": pack(np.where(present, codes, _MISSING), "u2"),
     }
 
 
 def _number_kind(values: NDArray[np.float64], knots: NDArray[np.float64]) -> str:
-    """Return the shortest kind of number that holds a column: small whole numbers take one byte."""
-    if np.array_equal(values, np.rint(values)):  # never with a missing cell, which needs NaN
+    """Return the shortest type that holds a column: small whole numbers take one byte."""
+    if np.array_equal(values, np.rint(values)):  # false with a missing cell, which needs NaN
         for kind in ("u1", "i2"):
             ends = np.iinfo(kind)
             if ends.min <= values.min() and values.max() <= ends.max:
@@ -114,10 +119,11 @@ def _number_kind(values: NDArray[np.float64], knots: NDArray[np.float64]) -> str
 
 
 def _fits_in_32_bits(values: NDArray[np.float64], knots: NDArray[np.float64]) -> bool:
-    """Whether rounding shows neither in whole numbers nor between two knots."""
-    there = values[~np.isnan(values)]
+    """Whether rounding changes no whole number, and others by little beside the knots' distance."""
+    present = values[~np.isnan(values)]
     with np.errstate(over="ignore"):
-        lost = np.abs(there.astype(np.float32).astype(np.float64) - there).max(initial=0.0)
+        lost = np.abs(present.astype(np.float32).astype(np.float64) - present).max(initial=0.0)
+    if np.array_equal(present, np.rint(present)):
+        return bool(lost == 0)
     step = np.diff(knots).min(initial=np.inf)
-    whole = np.array_equal(there, np.rint(there))
-    return bool(lost == 0 if whole else lost <= _CLOSE * min(step, float(np.ptp(knots)) or 1.0))
+    return bool(lost <= _CLOSE * min(step, float(np.ptp(knots)) or 1.0))

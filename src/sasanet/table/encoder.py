@@ -86,13 +86,8 @@ class TableEncoder:
             raise InvalidInputError(f"numbers must be 'knots' or 'standard', got {numbers!r}.")
         if isinstance(n_knots, bool) or not isinstance(n_knots, int | np.integer) or n_knots < 2:
             raise InvalidInputError(f"n_knots must be an integer >= 2, got {n_knots!r}.")
-        keys = (
-            [categorical_features]
-            if isinstance(categorical_features, str)
-            else categorical_features
-        )
         self.numbers, self.n_knots = numbers, int(n_knots)
-        self.categorical_features = tuple(key if isinstance(key, str) else int(key) for key in keys)
+        self.categorical_features = _read_keys(categorical_features)
         self.columns: tuple[Column, ...] = ()  # what was learned, in the order of training
         self.named = False  # did the training table name its columns by strings?
 
@@ -207,6 +202,18 @@ class TableEncoder:
         encoder.columns, encoder.named = tuple(map(column_from_dict, columns)), named
         expect(len(set(encoder.names)) == len(columns), "names must be unique", encoder.names)
         return encoder
+
+
+def _read_keys(given: Any) -> tuple[str | int, ...]:
+    """Return names or positions of columns as plain text and integers."""
+    listed = given if isinstance(given, Sequence | np.ndarray | pd.Index | pd.Series) else None
+    keys: list[Any] = [given] if isinstance(given, str) else [None] if listed is None else [*listed]
+    if not all(isinstance(key, str | int | np.integer) for key in keys):
+        raise InvalidInputError(
+            "categorical_features must be a list of column names, or of positions in an array, "
+            f"got {short(given)}."
+        )
+    return tuple(str(key) if isinstance(key, str) else int(key) for key in keys)
 
 
 def _learn_column(series: pd.Series, name: str, n_knots: int, as_category: bool) -> Column:

@@ -1,6 +1,6 @@
 "use strict";
 
-// Text back into arrays, and small words about numbers.
+// Arrays from text, and numbers as text.
 
 const KINDS = { f8: Float64Array, f4: Float32Array, i2: Int16Array, u2: Uint16Array, u1: Uint8Array };
 
@@ -11,7 +11,7 @@ function unpack(packed) {
   return new KINDS[packed.kind](bytes.buffer);
 }
 
-// The place of a number on its column's ruler: flat beyond both ends, as the encoder reads it.
+// The position of a number among its column's knots: constant beyond both ends, as in the encoder.
 function placeOf(value, knots) {
   const last = knots.length - 1;
   if (!(value > knots[0])) return 0;

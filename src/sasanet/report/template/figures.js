@@ -1,4 +1,4 @@
-// Data in, pictures out: SVG elements that take their colours from the style.
+// Figures as SVG elements; their colours are in the style sheet.
 
 function make(tag, attributes, text) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -14,7 +14,7 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-// Text that may go on in the next line after an underscore.
+// Text that may break after an underscore.
 function breakable(text) {
   return text.split("_").flatMap((part, i) => (i ? ["_", document.createElement("wbr"), part] : [part]));
 }
@@ -28,7 +28,7 @@ function scale(low, high, from, to) {
   return (value) => from + ((value - low) / reach) * (to - from);
 }
 
-// A round number that is no farther from zero than the largest of a scale.
+// The largest round number (1, 2 or 5 times a power of ten) that is not above the given one.
 function roundStep(reach) {
   const power = 10 ** Math.floor(Math.log10(reach || 1));
   return [1, 2, 5, 10].map((f) => f * power).filter((step) => step <= reach * 1.0001).pop() || power;
@@ -105,7 +105,7 @@ function dependenceFigure(feature, output, units) {
   const caption = element("figcaption", {}, feature.name);
   const missing = lines.filter((line) => line[0] === "(missing)")[0];
   const curve = !feature.levels && lines.some((line) => line[1] !== null);
-  if (curve && missing) caption.append(element("small", {}, `missing in ${missing[7]} rows, which adds 0`));
+  if (curve && missing) caption.append(element("small", {}, `missing in ${missing[7]} rows, where it adds 0`));
   const means = lines.map((line) => line[2]);
   const label = `Attribution of ${feature.name} by its value, in ${units}: means from ${plain(Math.min(...means), 3)} to ${plain(Math.max(...means), 3)}`;
   figure.append(caption, curve ? numberFigure(lines, label) : levelFigure(lines, label));
@@ -116,7 +116,7 @@ function calibrationFigure(found, task) {
   const width = 320, height = 300, left = 56, right = 308, top = 10, bottom = 258;
   const bins = found.bins, ends = bins.flatMap((b) => [b.predicted, b.observed, b.low, b.high]).filter((v) => v !== null);
   const low = task === "regression" ? Math.min(...ends) : 0, high = task === "regression" ? Math.max(...ends) : Math.max(...ends, 0.1);
-  const svg = plot(width, height, `Calibration: mean difference of predicted and observed ${found.error.toPrecision(3)}, of which ${found.noise.toPrecision(3)} would be chance`);
+  const svg = plot(width, height, `Calibration: mean difference of predicted and observed ${found.error.toPrecision(3)}; chance alone would give ${found.noise.toPrecision(3)}`);
   const x = scale(low, high, left, right), y = scale(low, high, bottom, top);
   for (const tick of ticks(low, high)) {
     const word = String(tick).replace("-", "−");
@@ -134,7 +134,7 @@ function calibrationFigure(found, task) {
   return svg;
 }
 
-// A bar from start to end of a stretch [low, high], with a mark where the base value is.
+// A bar from start to end within [low, high], with a line at the base value.
 function barBetween(start, end, low, high, base) {
   const at = scale(low, high, 0, 100), svg = make("svg", { class: "bar", "aria-hidden": "true" });
   svg.append(make("line", { class: "ruler", x1: at(base) + "%", x2: at(base) + "%", y1: "-35%", y2: "135%" }));

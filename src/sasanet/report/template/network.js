@@ -1,4 +1,4 @@
-// The value network itself: v(S) − φ0 = mean_m cap·tanh((ρ(b_m + Σ r_mi ψ_i) − ρ(b_m)) / cap).
+// The value network: v(S) − φ0 = mean_m cap·tanh((ρ(b_m + Σ r_mi ψ_i) − ρ(b_m)) / cap).
 
 class ValueNetwork {
   constructor(packed) {
@@ -9,11 +9,11 @@ class ValueNetwork {
     this.layers = packed.layers.map(([weight, bias]) => ({ weight: unpack(weight), bias: unpack(bias) }));
     this.slope = packed.slope;
     this.cap = packed.cap;
-    this.silent = [];
-    for (let m = 0; m < this.members; m++) this.silent.push(this.rho(this.sum(m, [], [])));
+    this.empty = []; // ρ(b_m), the output of each member when nothing is known
+    for (let m = 0; m < this.members; m++) this.empty.push(this.rho(this.sum(m, [], [])));
   }
 
-  // b_m + Σ_{i∈S} r_mi ψ_i(x_i); a place between two rows of the table mixes both.
+  // b_m + Σ_{i∈S} r_mi ψ_i(x_i); a position between two rows of the table interpolates.
   sum(member, places, known) {
     const width = this.width, found = new Float64Array(width);
     for (let u = 0; u < width; u++) found[u] = this.bias[member * width + u];
@@ -43,15 +43,15 @@ class ValueNetwork {
     return sums;
   }
 
-  // Relative to the base value, in the network's units: one number per output; of nothing exactly 0.
+  // Relative to the base value, in the network's units: one number per output; exactly 0 if nothing is known.
   value(places, known) {
-    const outputs = this.silent[0].length, found = new Float64Array(outputs);
+    const outputs = this.empty[0].length, found = new Float64Array(outputs);
     if (!places.some((place, i) => known[i] && !Number.isNaN(place))) return found;
     for (let m = 0; m < this.members; m++) {
       const raw = this.rho(this.sum(m, places, known));
       for (let k = 0; k < outputs; k++) {
-        const grown = raw[k] - this.silent[m][k];
-        found[k] += (this.cap === null ? grown : this.cap * Math.tanh(grown / this.cap)) / this.members;
+        const gain = raw[k] - this.empty[m][k];
+        found[k] += (this.cap === null ? gain : this.cap * Math.tanh(gain / this.cap)) / this.members;
       }
     }
     return found;

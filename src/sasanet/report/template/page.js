@@ -1,4 +1,4 @@
-// The page: reads the data, listens to the reader, and shows what was asked for.
+// The page: reads the data, reacts to the reader, and shows what is asked for.
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const ROWS = new Rows(DATA);
@@ -21,11 +21,11 @@ function sortKey(row) {
 }
 
 function findRows() {
-  const words = at("search").value.toLowerCase().split(/\s+/).filter(Boolean), doubt = at("filter").value;
+  const words = at("search").value.toLowerCase().split(/\s+/).filter(Boolean), caveat = at("filter").value;
   const keys = [];
   state.found = [];
   for (let row = 0; row < ROWS.count; row++) {
-    if (doubt && !ROWS.hasDoubt(row, doubt)) continue;
+    if (caveat && !ROWS.hasCaveat(row, caveat)) continue;
     if (words.length && !words.every((word) => ROWS.text(row).includes(word))) continue;
     state.found.push(row);
     keys[row] = sortKey(row);
@@ -78,7 +78,7 @@ function showRows() {
   const start = state.page * PER_PAGE, part = state.found.slice(start, start + PER_PAGE);
   at("rows").tBodies[0].replaceChildren(...part.map(rowLine));
   const count = state.found.length.toLocaleString("en");
-  at("pager").textContent = part.length ? `${start + 1} to ${start + part.length} of ${count}` : "No row has all of these words";
+  at("pager").textContent = part.length ? `${start + 1} to ${start + part.length} of ${count}` : "No row contains all of these words";
   at("previous").disabled = state.page === 0;
   at("next").disabled = start + PER_PAGE >= state.found.length;
 }
@@ -96,7 +96,7 @@ function openRow(row) {
   showRow();
 }
 
-// On a narrow page the row stands below the table: go there.
+// On a narrow page the row is below the table: go there.
 function goToRow(row, always) {
   openRow(row);
   if (!always && at("row").offsetTop <= at("rows").offsetTop + 10) return;
@@ -130,7 +130,7 @@ function showWaterfall() {
   const path = [base];
   for (const step of steps) path.push(path[path.length - 1] + step);
   const low = Math.min(...path), high = Math.max(...path);
-  const lines = [totalLine("base value, knowing nothing", base, "base")];
+  const lines = [totalLine("base value (nothing known)", base, "base")];
   listed.forEach((j, i) => lines.push(featureLine(j, steps[i], barBetween(path[i], path[i + 1], low, high, base))));
   if (rest.length) {
     const i = listed.length, words = `${rest.length} other features`;
@@ -165,7 +165,7 @@ function featureLine(column, phi, bar) {
 }
 
 function switchFeature(column, on) {
-  if (!ROWS.network) state.known.fill(true); // without the network only one at a time
+  if (!ROWS.network) state.known.fill(true); // without the network, one feature at a time
   state.known[column] = on;
   for (const box of at("waterfall").querySelectorAll("input")) {
     const known = state.known[box.dataset.column];
@@ -210,11 +210,11 @@ function showCalibration() {
   const { error, noise, n_rows } = DATA.calibration;
   figure.hidden = false;
   figure.querySelector("figcaption").replaceChildren("Calibration",
-    element("small", {}, `Predicted against observed, with 95 % intervals (${n_rows.toLocaleString("en")} rows). Mean difference ${error.toPrecision(2)}; chance alone would make ${noise.toPrecision(2)}.`));
+    element("small", {}, `Predicted against observed, with 95 % intervals (${n_rows.toLocaleString("en")} rows). Mean difference ${error.toPrecision(2)}; chance alone would give ${noise.toPrecision(2)}.`));
   figure.append(calibrationFigure(DATA.calibration, DATA.task));
 }
 
-// --- listening -------------------------------------------------------------------------------------
+// --- reacting --------------------------------------------------------------------------------------
 
 function listen() {
   at("controls").addEventListener("submit", (event) => event.preventDefault());

@@ -1,4 +1,4 @@
-// The rows of the table: what their cells say, what is predicted, which reasons weigh most.
+// The rows of the table: their cells, their predictions, their strongest reasons.
 
 class Rows {
   constructor(data) {
@@ -12,7 +12,7 @@ class Rows {
     this.attributions = unpack(data.rows.attributions);
     this.predictions = unpack(data.rows.predictions);
     this.actual = data.actual && unpack(data.actual);
-    this.doubts = unpack(data.doubts.codes);
+    this.caveats = unpack(data.caveats.codes);
     this.without = data.without && unpack(data.without);
     this.network = data.network && new ValueNetwork(data.network);
     this.texts = [];
@@ -43,13 +43,13 @@ class Rows {
     return Array.from(this.predictions.subarray(row * this.outputs, (row + 1) * this.outputs));
   }
 
-  // What the model predicts of a row when it knows some of the features: one number per output.
+  // What the model predicts for a row from some of its features: one number per output.
   value(row, known) {
     const off = this.columns.map((_, j) => j).filter((j) => !known[j] && !this.isMissing(row, j));
     if (!off.length) return this.raw(row);
     if (this.network) {
       const places = this.columns.map((_, j) => this.place(row, j));
-      return Array.from(this.network.value(places, known), (grown, k) => this.data.base[k] + this.data.scale * grown);
+      return Array.from(this.network.value(places, known), (gain, k) => this.data.base[k] + this.data.scale * gain);
     }
     const first = (row * this.columns.length + off[0]) * this.outputs;
     return Array.from(this.without.subarray(first, first + this.outputs));
@@ -60,7 +60,7 @@ class Rows {
     return this.columns.map((_, j) => j).sort((a, b) => size(b) - size(a) || a - b);
   }
 
-  // The output a row is told about when none is chosen: the likeliest class.
+  // The output that is shown when none is chosen: the most probable class.
   likeliest(row) {
     const raw = this.raw(row);
     return raw.indexOf(Math.max(...raw));
@@ -84,8 +84,8 @@ class Rows {
     return 1 - probabilities(this.raw(row))[this.actual[row]];
   }
 
-  hasDoubt(row, key) {
-    return Boolean((this.doubts[row] >> this.data.doubts.keys.indexOf(key)) & 1);
+  hasCaveat(row, key) {
+    return Boolean((this.caveats[row] >> this.data.caveats.keys.indexOf(key)) & 1);
   }
 
   text(row) {
