@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,6 +54,14 @@ def make_generator(random_state: int) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
+def read_path(given: object) -> Path:
+    """Return a path that the system can name."""
+    named = isinstance(given, str | os.PathLike) and not isinstance(os.fspath(given), bytes)
+    if not named or "\0" in str(given):
+        raise InvalidInputError(f"A path must be text or a pathlib.Path, got {given!r}")
+    return Path(str(given))
+
+
 def read_real(
     parameters: dict[str, Any],
     name: str,
@@ -93,7 +103,9 @@ def read_count(
 def read_sizes(name: str, sizes: Any, least: int = 1) -> tuple[int, ...]:
     """Return sizes of layers: a tuple of so many whole numbers of at least 1, or more."""
     listed = isinstance(sizes, list | tuple)
-    whole = listed and all(isinstance(n, int | np.integer) and n >= 1 for n in sizes)
+    whole = listed and all(
+        isinstance(n, int | np.integer) and not isinstance(n, bool) and n >= 1 for n in sizes
+    )
     if not whole or len(sizes) < least:
         must = f"hold {least} or more whole numbers of at least 1"
         raise InvalidInputError(f"{name} must {must}, got {sizes!r}")
@@ -102,6 +114,6 @@ def read_sizes(name: str, sizes: Any, least: int = 1) -> tuple[int, ...]:
 
 def read_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """Return a setting that must be one of some words."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise InvalidInputError(f"{name} must be one of {choices}, got {value!r}")
     return str(value)

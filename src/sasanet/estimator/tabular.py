@@ -178,7 +178,8 @@ class TabularModel(BaseEstimator):
         start: float,
     ) -> FitData:
         """Hold rows out, learn the columns from the others, and encode both."""
-        random = check_random_state(self.random_state)
+        with our_refusals():
+            random = check_random_state(self.random_state)
         device = pick_device(self.device)
         held_out = target.hold_out(0 if validation else settings.validation_fraction, random)
         if not weights[~held_out].any():  # all rows that count would only be stopped by
@@ -353,6 +354,10 @@ def _read_validation(
     validation: tuple[Any, Any], encoder: TableEncoder, target: Target, device: torch.device
 ) -> Rows:
     """Return the rows that the user gave to choose the best epoch by."""
+    if not isinstance(validation, list | tuple) or len(validation) != 2:
+        raise InvalidInputError(
+            f"validation must be a pair of a table and its labels, got {type(validation).__name__}"
+        )
     table, labels = read_table(validation[0]), validation[1]
     with our_refusals():
         check_consistent_length(table, labels)
@@ -370,9 +375,10 @@ def pick_device(device: str) -> torch.device:
     if device != "auto":
         try:
             return torch.empty(0, device=device).device
-        except (RuntimeError, AssertionError) as error:
+        except (RuntimeError, AssertionError, TypeError, ValueError) as error:
             raise InvalidInputError(
-                f"device must be 'auto' or one torch can use here, got {device!r} ({error})"
+                f"device must be 'auto' or one torch can use here, got {device!r} "
+                f"({str(error).splitlines()[0]})"
             ) from None
     if torch.cuda.is_available():
         return torch.device("cuda")
