@@ -66,8 +66,8 @@ def tree_shap(
     >>> from sklearn.tree import DecisionTreeRegressor
     >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0.0, 0.0, 0.0, 4.0]
     >>> e = tree_shap(DecisionTreeRegressor(random_state=0).fit(X, y), X)
-    >>> e.base_values[3], e.values[3]
-    (np.float64(1.0), array([1.5, 1.5]))
+    >>> float(e.base_values[3]), e.values[3]
+    (1.0, array([1.5, 1.5]))
     """
     raw, found_units = _raw_prediction(model, X)
     native = _made_by(model, "lightgbm") and background is None
