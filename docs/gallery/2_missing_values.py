@@ -23,7 +23,7 @@ is_gentoo = y == "Gentoo"
 model = SASANetClassifier(random_state=0).fit(X[::2], is_gentoo[::2])
 explanation = model.explain(X)
 of_missing = explanation.values[X.isna()]
-print(f"{len(of_missing)} missing cells, of which {np.count_nonzero(of_missing)} have influence")
+print(f"{len(of_missing)} missing cells, with influence: {np.count_nonzero(of_missing)}")
 
 # %%
 # The prediction from any features
@@ -32,9 +32,9 @@ print(f"{len(of_missing)} missing cells, of which {np.count_nonzero(of_missing)}
 # and for a Gentoo penguin.
 
 penguins = X.iloc[[0, 200]]
-for known in ([], ["island"], ["island", "bill_depth_mm"], list(X.columns)):
+for known in ([], ["island"], ["island", "bill_depth_mm"], ["sex", "year"]):
     adelie, gentoo = model.value(penguins, known)
-    print(f"{adelie:6.2f} {gentoo:6.2f}   knowing {len(known)} features: {', '.join(known[:2])}")
+    print(f"{adelie:6.2f} {gentoo:6.2f}   from {', '.join(known) or 'nothing'}")
 
 # %%
 # How good are predictions from few features?
@@ -53,5 +53,5 @@ accuracy = pd.DataFrame(
     index=X.columns,
 )
 ax = accuracy[::-1].plot.barh(color=["0.25", "0.7"], xlabel="accuracy", xlim=(0, 1))
-ax.legend(loc="lower left")
+ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
 ax.figure.tight_layout()
