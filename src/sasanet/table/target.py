@@ -24,6 +24,7 @@ from sasanet.errors import InvalidInputError
 from sasanet.validation import our_refusals
 
 _LARGEST = 5e307  # of a target: a prediction may lie some standard deviations beyond
+_LARGEST_SCORE = 1e15
 _DATES = (dt.date, dt.timedelta, np.datetime64, np.timedelta64)
 
 
@@ -73,7 +74,7 @@ class Target:
         if self.task == "regression":
             y = _read_numbers(y)
             unit = _unit(np.array([*self.base, self.scale]))
-            return (y / unit - self.base[0] / unit) / (self.scale / unit)
+            return _within((y / unit - self.base[0] / unit) / (self.scale / unit))
         return _class_index(_read_labels(y), self.labels)
 
     def hold_out(self, fraction: float, random: np.random.RandomState) -> NDArray[np.bool_]:
@@ -127,7 +128,13 @@ def read_quantities(y: Any, weights: Floats) -> Target:
     mean = float(np.average(scaled, weights=weights))
     spread = math.sqrt(float(np.average((scaled - mean) ** 2, weights=weights)))
     scale = spread if spread > 1e-12 * abs(mean) else 1.0
-    return Target("regression", (mean * unit,), scale * unit, (), (scaled - mean) / scale)
+    numbers = _within((scaled - mean) / scale)
+    return Target("regression", (mean * unit,), scale * unit, (), numbers)
+
+
+def _within(numbers: Floats) -> Floats:
+    """Return standard scores whose squares float32 can hold; only rows without weight go beyond."""
+    return np.clip(numbers, -_LARGEST_SCORE, _LARGEST_SCORE)
 
 
 def _unit(y: Floats) -> float:
@@ -150,7 +157,7 @@ def _read_labels(y: Any) -> Any:
         if plain and getattr(y, "dtype", None) == np.dtype(object):
             inferred = pd.Series(y).infer_objects()  # numbers or truths that stand as objects
             y = inferred.to_numpy() if inferred.dtype.kind in "iufb" else y
-        assert_all_finite(y, input_name="y")
+        _check_finite(y)
         check_classification_targets(y)
         return column_or_1d(y, warn=True)
 
@@ -166,6 +173,11 @@ def _refuse_dates(y: Any) -> None:
         )
 
 
+def _check_finite(y: Any) -> None:
+    with np.errstate(invalid="ignore", over="ignore"):  # it adds all up first
+        assert_all_finite(y, input_name="y")
+
+
 def _read_numbers(y: Any) -> Floats:
     with our_refusals():
         y = column_or_1d(y, warn=True)
@@ -178,7 +190,7 @@ def _read_numbers(y: Any) -> Floats:
                 "for classes use SASANetClassifier"
             ) from None
     with our_refusals():
-        assert_all_finite(y, input_name="y")
+        _check_finite(y)
     return np.asarray(y, dtype=np.float64)
 
 

@@ -1,0 +1,85 @@
+"""Small models, and what must hold of any fitted one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sasanet import Architecture, SASANetClassifier, SASANetRegressor
+from torture.case import expect
+
+TINY = Architecture(width=8, marginal_layers=(4,), n_knots=8)
+TOLERANCE = 1e-5
+
+
+def tiny(kind: Any, random_state: int = 0, **fields: Any) -> Any:
+    """Return an unfitted model that learns in milliseconds."""
+    settings = {"network": TINY, "max_epochs": 1, "teacher_weight": 0.0} | fields
+    return kind(random_state=random_state, **settings)
+
+
+def small_model(seed: int = 0, n_classes: int = 2, **fields: Any) -> tuple[Any, pd.DataFrame]:
+    """Return a fitted model of numbers and categories, and rows it has not seen."""
+    random = np.random.default_rng(seed)
+    n = 60
+    table = pd.DataFrame(
+        {
+            "age": random.integers(18, 90, n).astype(float),
+            "income": random.lognormal(10, 1, n),
+            "city": random.choice(["Rome", "Oslo", "Lima"], n),
+            "member": random.random(n) < 0.5,
+        }
+    )
+    table.loc[random.random(n) < 0.1, "income"] = np.nan
+    kind: Any = SASANetClassifier if n_classes else SASANetRegressor
+    y = random.integers(0, n_classes, n) if n_classes else random.normal(5, 2, n)
+    if n_classes:
+        y[:n_classes] = np.arange(n_classes)
+    return tiny(kind, seed, **fields).fit(table[:40], y[:40]), table[40:]
+
+
+def raw(model: Any, X: Any) -> Any:
+    """Return raw predictions, (n,) or (n, C)."""
+    name = "decision_function" if hasattr(model, "decision_function") else "predict"
+    return getattr(model, name)(X)
+
+
+def check_sums(model: Any, X: Any) -> None:
+    """Expect finite answers, attributions that add up to them, and nothing from absent cells."""
+    answer, explanation = raw(model, X), model.explain(X)
+    expect(np.isfinite(answer).all(), "a prediction is not finite")
+    expect(np.isfinite(explanation.values).all(), "an attribution is not finite")
+    size = np.maximum(np.abs(answer), np.abs(explanation.base_values))
+    with np.errstate(over="ignore"):
+        total = explanation.base_values + explanation.values.sum(axis=1)
+        gap = np.abs(total - answer) / np.maximum(size, model.target_.scale)
+    expect((gap <= TOLERANCE).all(), f"base value and attributions miss by {gap.max():.1e}")
+    absent = explanation.data.isna().to_numpy()
+    expect((explanation.values[absent] == 0).all(), "an absent cell has an attribution")
+    if hasattr(model, "predict_proba"):
+        shares = model.predict_proba(X)
+        expect(np.isfinite(shares).all(), "a probability is not finite")
+        expect(np.allclose(shares.sum(axis=1), 1), "probabilities do not add up to 1")
+
+
+def check_values(model: Any, X: Any) -> None:
+    """Expect that no feature gives the base value and all of them the prediction."""
+    n_features = model.n_features_in_
+    nothing = model.value(X, np.zeros(n_features, dtype=bool))
+    everything = model.value(X, np.ones(n_features, dtype=bool))
+    base = np.broadcast_to(np.squeeze(model.base_value_), nothing.shape)
+    expect((nothing == base).all(), "the value of no feature is not the base value")
+    answer = raw(model, X)
+    size = np.maximum(np.maximum(np.abs(answer), np.abs(base)), model.target_.scale)
+    gap = np.abs(everything - answer) / size
+    expect((gap <= TOLERANCE).all(), f"the value of all features misses by {gap.max():.1e}")
+
+
+def same_answers(one: Any, other: Any, X: Any) -> bool:
+    """Tell whether two models answer and explain bit for bit alike."""
+    return bool(
+        (raw(one, X) == raw(other, X)).all()
+        and (one.explain(X).values == other.explain(X).values).all()
+    )

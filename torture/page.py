@@ -1,0 +1,76 @@
+"""Result files in, docs/measured/reliability.md out: every figure on the page comes from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from torture.registry import CAMPAIGNS, Campaign
+from torture.results import RESULTS, Found, load_found
+
+PAGE = Path(__file__).parent.parent / "docs" / "measured" / "reliability.md"
+_HEAD = """# Reliability
+
+What happens to hostile input, damaged files, full disks, kills, signals and threads. `make torture`
+runs these campaigns (`TORTURE=full` with as many cases as a release needs) and writes
+`torture/results/*.json`, from which this page is made. Every case has a seed and can be repeated
+alone: `python -m torture tables --seed 4711`. A small part of every campaign runs with the tests,
+each beside a broken twin that must be noticed.
+
+A case ends well with a right answer or with one clear sentence (a `SasanetError`). Everything else
+is a defect: another exception, NaN, a hang, memory beyond the bound, a lost or half-written file, a
+script that runs.
+"""
+
+
+def write_page(results: Path, page: Path = PAGE) -> None:
+    """Write the page from what has been found so far."""
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(make_page(results), encoding="utf-8")
+
+
+def make_page(results: Path) -> str:
+    """Return the page's text."""
+    found = {name: load_found(name, results) for name in CAMPAIGNS}
+    known = {name: part for name, part in found.items() if part.cases}
+    parts = [_HEAD, _overview(known), *(_section(CAMPAIGNS[name], known[name]) for name in known)]
+    return "\n".join(parts)
+
+
+def _overview(found: dict[str, Found]) -> str:
+    header = ("campaign", "cases", "defects", "seconds of work", "slowest, s", "largest, MiB")
+    lines = [f"| {' | '.join(header)} |", "|---|---|---|---|---|---|"]
+    for name, part in found.items():
+        lines.append(
+            f"| [{name}](#{name}) | {part.cases:,} | {len(part.defects)} | {part.seconds:,.0f} | "
+            f"{part.slowest_seconds:.1f} | {part.largest_case_mib:.0f} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _section(campaign: Campaign, found: Found) -> str:
+    lines = [
+        f"## {campaign.name}",
+        "",
+        f"{campaign.does[0].upper()}{campaign.does[1:]}. What must hold: {campaign.must}; at most "
+        f"{campaign.seconds:.0f} s and {campaign.memory_mib:.0f} MiB for a case.",
+        "",
+        f"| outcome of {found.cases:,} cases | count |",
+        "|---|---|",
+        *(f"| {what} | {count:,} |" for what, count in sorted(found.counts.items())),
+        f"| defect | {len(found.defects)} |",
+    ]
+    if found.defects:
+        lines += ["", "Defects by seed:", ""]
+        lines += [f"- {seed}: `{_code(what)}`" for seed, what in sorted(found.defects.items())[:20]]
+        hidden = len(found.defects) - 20
+        lines += [f"- … and {hidden} more"] if hidden > 0 else []
+    return "\n".join(lines) + "\n"
+
+
+def _code(text: str) -> str:
+    """Return text that stays inside its backquotes."""
+    return "".join(sign if sign.isprintable() and sign != "`" else "·" for sign in text)
+
+
+if __name__ == "__main__":
+    write_page(RESULTS)

@@ -1,0 +1,126 @@
+"""The campaigns: how many cases each has, how long one may take, and what must hold of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+
+from torture.case import Outcome
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """One campaign; ``small`` and ``full`` count its cases.
+
+    A case that takes longer than ``seconds`` hangs; one that holds more than ``memory_mib`` beyond
+    what the process held before is a defect.
+    """
+
+    name: str
+    does: str
+    must: str
+    small: int
+    full: int
+    seconds: float = 60.0
+    memory_mib: float = 512.0
+
+    @property
+    def run(self) -> Callable[[int], Outcome]:
+        """The function that runs the case of a seed."""
+        found: Callable[[int], Outcome] = import_module(f"torture.campaigns.{self.name}").run
+        return found
+
+    def cases(self, size: str) -> int:
+        """Return how many cases a size asks for."""
+        return self.full if size == "full" else self.small
+
+
+CAMPAIGNS = {
+    campaign.name: campaign
+    for campaign in (
+        Campaign(
+            "tables",
+            "random tables of every dtype through fit, predict, explain, value, save and load",
+            "legal tables: finite, adding up, absent cells 0, loaded bit for bit, whatever the "
+            "order of the columns; others refused without a trace",
+            small=1_000,
+            full=100_000,
+        ),
+        Campaign(
+            "arguments",
+            "random arguments of constructors, fit, explain, value, audit, save and load",
+            "legal ones work, others are refused in one sentence",
+            small=300,
+            full=20_000,
+        ),
+        Campaign(
+            "files",
+            "damaged and odd CSV, gzip and Parquet files through the command line",
+            "exit code 0 with every row, or 1 or 2 with one sentence and nothing written",
+            small=300,
+            full=20_000,
+        ),
+        Campaign(
+            "models",
+            "saved models with changed bytes, or with changed fields and checksums made anew",
+            "the same model, another that works, or a SavedFileError",
+            small=300,
+            full=20_000,
+            memory_mib=128.0,
+        ),
+        Campaign(
+            "kills",
+            "SIGKILL at a random moment of save, explain and report",
+            "the old file or the new one, whole; the next writer cleans up",
+            small=60,
+            full=1_000,
+        ),
+        Campaign(
+            "disks",
+            "save, report, audit and explanation files on a disk that is full after some bytes",
+            "the file before is untouched, or the new one whole; one sentence; nothing left over",
+            small=40,
+            full=500,
+        ),
+        Campaign(
+            "signals",
+            "SIGINT and SIGTERM at a random moment of the commands fit, explain and report",
+            "the old file or the new one, whole; no draft left; the exit code of the manual",
+            small=12,
+            full=200,
+        ),
+        Campaign(
+            "concurrent",
+            "several processes and threads save and load one path",
+            "every load gives one of the saved models, never an error",
+            small=10,
+            full=500,
+            seconds=120.0,
+        ),
+        Campaign(
+            "threads",
+            "eight threads fit, predict, explain and value at once",
+            "every result is that of the same call alone; one seed, one model",
+            small=4,
+            full=150,
+            seconds=120.0,
+        ),
+        Campaign(
+            "faults",
+            "an exception at a random call inside fit, save, report and explain",
+            "the state before or the state after, nothing between",
+            small=100,
+            full=2_000,
+        ),
+        Campaign(
+            "pages",
+            "reports of tables with poisoned names and levels, opened in a browser",
+            "no script of theirs runs, nothing is fetched, the numbers are shown",
+            small=8,
+            full=500,
+            seconds=120.0,
+            memory_mib=1024.0,
+        ),
+    )
+}
