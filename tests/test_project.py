@@ -41,6 +41,13 @@ def test_supported_versions_of_python_are_the_ones_tested():
     matrix = re.search(r"python: \[(.*)\]", text(".github/workflows/test.yml"))[1]
     assert re.findall(r"[\d.]+", matrix) == listed
     assert PROJECT["requires-python"] == f">={listed[0]}"
+    assert f"Python {listed[0]} to {listed[-1]}" in text("README.md")
+
+
+@pytest.mark.parametrize("package", ["torch", "scikit-learn", "pandas", "NumPy"])
+def test_the_readmes_lowest_versions_are_the_bounds(package):
+    stated = re.search(rf"\b{package} ([\d.]+\d)", text("README.md"))[1]
+    assert f"{package.lower()}>={stated}" in PROJECT["dependencies"]
 
 
 def test_the_version_is_the_same_everywhere():
