@@ -84,7 +84,7 @@ def test_it_is_frozen(one: Explanation) -> None:
 def test_repr_says_shape_outputs_and_units(one: Explanation, multi: Explanation) -> None:
     assert repr(one) == "<Explanation: 12 rows × 4 features, one output, in log-odds>"
     text = repr(replace(multi, error_std=np.zeros(multi.shape))[0, "age"])
-    for part in ("1 rows × 1 features", "versicolor", "standard errors", "cut away"):
+    for part in ("1 rows × 1 features", "versicolor", "standard errors", "left out"):
         assert part in text
 
 
@@ -157,7 +157,7 @@ def test_a_cut_explanation_gives_no_prediction(one: Explanation) -> None:
     np.testing.assert_allclose(reordered.prediction, one.prediction, atol=1e-12)
     part = one[:, ["age", "job", "flag"]]
     for cut in (part, part[:, ["job", "age", "flag"]]):
-        with pytest.raises(InvalidInputError, match="needs all features, got some were cut"):
+        with pytest.raises(InvalidInputError, match="all features of the model, got a selection"):
             _ = cut.prediction
 
 

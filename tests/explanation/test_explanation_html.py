@@ -83,7 +83,7 @@ def test_the_predicted_class_is_named(multi: Explanation) -> None:
 def test_a_cut_explanation_claims_no_prediction(one: Explanation, multi: Explanation) -> None:
     for e in (one, multi):
         page = Parsed(e[:, ["age", "job"]]._repr_html_())
-        assert "cut away" in page.text
+        assert "left out" in page.text
         assert not any("prediction" in summary or "→" in summary for summary in page.summaries)
 
 

@@ -121,13 +121,13 @@ def test_a_truncated_file_is_refused(saved: Path) -> None:
     whole = saved.read_bytes()
     for part in (0, 3, len(whole) // 3, len(whole) - 9, len(whole) - 1):
         saved.write_bytes(whole[:part])
-        with pytest.raises(SavedFileError, match=r"e\.parquet is no saved explanation"):
+        with pytest.raises(SavedFileError, match=r"e\.parquet is not a saved explanation"):
             Explanation.load(saved)
 
 
 def test_a_foreign_file_is_refused(saved: Path) -> None:
     table().to_parquet(saved)
-    with pytest.raises(SavedFileError, match="format number is None and only 1 is understood"):
+    with pytest.raises(SavedFileError, match="format must be 1, got None"):
         Explanation.load(saved)
     saved.write_text("row,feature\n")
     with pytest.raises(SavedFileError):
@@ -142,10 +142,10 @@ def test_a_missing_file_is_missing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"format": 2}, "format number is 2 and only 1 is understood"),
+        ({"format": 2}, "format must be 1, got 2"),
         ({"units": "target"}, "edited"),
         ({"feature_names": ["job", "age", "flag", "income"]}, "edited"),
-        ({"feature_names": ["age"]}, "no saved"),
+        ({"feature_names": ["age"]}, "not a saved"),
         ({"seal": "0" * 64}, "edited"),
     ],
 )
@@ -155,7 +155,7 @@ def test_an_edited_note_is_noticed(saved: Path, change: dict[str, Any], sentence
     for edited in (note, [note]):
         metadata = {**stored.schema.metadata, b"sasanet": json.dumps(edited)}
         pq.write_table(stored.replace_schema_metadata(metadata), saved)
-        with pytest.raises(SavedFileError, match=sentence if edited is note else "no saved"):
+        with pytest.raises(SavedFileError, match=sentence if edited is note else "not a saved"):
             Explanation.load(saved)
 
 

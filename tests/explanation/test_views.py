@@ -61,7 +61,7 @@ def test_wide_table_leaves_out_what_is_not_known(one: Explanation) -> None:
 
 def test_wide_table_refuses_two_columns_of_one_name() -> None:
     e = make(data=pd.DataFrame({"prediction": [1.0]}))
-    with pytest.raises(InvalidInputError, match="must differ"):
+    with pytest.raises(InvalidInputError, match="must have different names"):
         e.to_frame(wide=True)
     assert e.to_frame()["feature"].tolist() == ["prediction"]
 

@@ -1,7 +1,7 @@
-"""Attributions, base values and the explained rows in; tables, sentences and a file out.
+"""The result object of the package: attributions of rows, with tables and sentences about them.
 
-:class:`Explanation` is the one result object of the package. It holds arrays and names only, so
-whatever looks at it (plots, report, service) needs neither the model nor torch.
+An :class:`Explanation` holds arrays and names only, so that plots, the report and whatever else
+reads it need neither the model nor torch.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sasanet.explanation.wording import MISSING, reason
 
 
 class SelectionError(InvalidInputError, KeyError, IndexError):
-    """No such row, feature or output; also the errors that Python's own containers raise."""
+    """No such row, feature or output; also what Python's own containers raise in that case."""
 
     def __str__(self) -> str:
         return str(self.args[0])  # KeyError would print the sentence in quotes
@@ -35,7 +35,7 @@ class SelectionError(InvalidInputError, KeyError, IndexError):
 class Explanation:
     """One attribution per row and feature, with what is needed to read it.
 
-    Arrays are copied and made read-only; ``data`` is copied. Rows and features are cut out with
+    Arrays are copied and made read-only; ``data`` is copied. Select rows and features with
     ``e[rows]`` and ``e[rows, features]``: positions, slices, lists, masks and, for features, names.
 
     Parameters
@@ -53,9 +53,9 @@ class Explanation:
     error_std : array shaped like ``values``, optional
         Standard error of each attribution, when it was refined.
     units : str
-        What one unit of ``values`` means.
+        The units of ``values``.
     complete : bool
-        Whether every feature of the model is here; false once some were cut away.
+        Whether every feature of the model is included; false after a selection of features.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class Explanation:
     def __repr__(self) -> str:
         outputs = reprlib.repr(list(self.output_names)) if self.output_names else "one output"
         notes = ", with standard errors" if self.error_std is not None else ""
-        notes += "" if self.complete else ", other features cut away"
+        notes += "" if self.complete else ", other features left out"
         n, d = self.shape[:2]
         return f"<Explanation: {n} rows × {d} features, {outputs}, in {self.units}{notes}>"
 
@@ -113,7 +113,10 @@ class Explanation:
     def prediction(self) -> Floats:
         """Raw prediction of each row, (n,) or (n, C): base value plus all attributions."""
         if not self.complete:
-            raise InvalidInputError("A prediction needs all features, got some were cut away.")
+            raise InvalidInputError(
+                "A prediction needs all features of the model, got a selection of them; "
+                "take it before selecting features"
+            )
         return self.base_values + self.values.sum(axis=1)
 
     def __getitem__(self, key: Any) -> Explanation:
@@ -131,7 +134,7 @@ class Explanation:
         )
 
     def output(self, name: object) -> Explanation:
-        """One class of a multiclass explanation, as an explanation of shape (n, d)."""
+        """Return one class of a multiclass explanation, as an explanation of shape (n, d)."""
         c = _find(str(name), self.output_names, "output")
         return replace(
             self,
@@ -143,21 +146,21 @@ class Explanation:
         )
 
     def importance(self) -> pd.Series:
-        """Mean absolute attribution of each feature over rows (and classes), largest first."""
+        """Return the mean absolute attribution of each feature over rows (and classes), sorted."""
         means = np.abs(self.values).mean(axis=(0, *range(2, self.values.ndim)))
         series = pd.Series(means, index=list(self.feature_names), name="importance")
         return series.sort_values(ascending=False, kind="stable")
 
     def reasons(self, row: int, k: int = 5) -> list[str]:
-        """Sentences for the ``k`` strongest attributions of the row at position ``row``.
+        """Return sentences on the ``k`` strongest attributions of the row at position ``row``.
 
-        Missing cells and attributions of zero are no reasons; ± is the standard error. Multiclass:
-        about the class with the largest raw prediction; choose another with :meth:`output`.
+        Missing cells and attributions of zero are skipped; ± is the standard error. Multiclass
+        explains the class with the largest raw prediction; choose another with :meth:`output`.
         """
         return self[operator.index(row)].all_reasons(k)[0]
 
     def all_reasons(self, k: int = 5) -> list[list[str]]:
-        """Return :meth:`reasons` of every row, much faster than one by one."""
+        """Return :meth:`reasons` of every row, much faster than row by row."""
         if k < 1:
             raise InvalidInputError(f"k must be at least 1, got {k=}.")
         n, values, errors = np.arange(len(self)), self.values, self.error_std
@@ -170,15 +173,17 @@ class Explanation:
         strongest = np.argsort(-strength, axis=1, kind="stable")[:, :k]
         cells = [column.tolist() for _, column in self.data.items()]
 
-        def say(i: int, j: int) -> str:
+        def sentence(i: int, j: int) -> str:
             error = None if errors is None else float(errors[i, j])
             name, value = self.feature_names[j], float(values[i, j])
             return reason(name, cells[j][i], value, units[i], error)
 
-        return [[say(i, j) for j in row if strength[i, j] > 0] for i, row in enumerate(strongest)]
+        return [
+            [sentence(i, j) for j in row if strength[i, j] > 0] for i, row in enumerate(strongest)
+        ]
 
     def to_frame(self, wide: bool = False) -> pd.DataFrame:
-        """Attributions as a table: long and tidy, or ``wide`` with one line per row.
+        """Return the attributions as a table: long and tidy, or ``wide`` with one line per row.
 
         Long: the columns ``row`` (its label in ``data``), ``feature``, ``data`` (the cell),
         ``attribution``, then ``output`` for multiclass and ``error_std`` if known. Wide: one column
@@ -207,15 +212,17 @@ class Explanation:
         tails = [f" | {name}" for name in self.output_names] or [""]
         labels = [name + tail for name in (*self.feature_names, *totals) for tail in tails]
         if len({*labels}) < len(labels):
-            raise InvalidInputError(f"Wide columns must differ, got {labels}.")
+            raise InvalidInputError(
+                f"Wide columns must have different names, got {labels}; use the long table"
+            )
         return pd.DataFrame(flat(array), self.data.index, labels)
 
     def to_shap(self) -> Any:
         """Return a ``shap.Explanation`` to plot; needs ``pip install "sasanet[shap]"``.
 
         Columns that are not numbers become codes in ``data`` and keep their text in
-        ``display_data``; missing cells are NaN. When features were cut away the base values are
-        left out, so that shap's waterfall cannot draw a sum which is not the model's prediction.
+        ``display_data``; missing cells are NaN. A selection of features has no base values, so that
+        shap's waterfall cannot draw a sum which is not the model's prediction.
         """
         shap = need_package("shap", "shap")
         codes, text = np.empty(self.shape[:2]), np.empty(self.shape[:2], dtype=object)
@@ -234,16 +241,16 @@ class Explanation:
     def save(self, path: str | Path) -> None:
         """Write one Parquet file, whole or not at all; needs ``pip install "sasanet[parquet]"``.
 
-        It is read back before it takes its place: a column that would come back changed is refused
-        (None and NaN among Python objects count as one and the same missing cell).
+        The file is read back before it replaces another: a column that would not survive unchanged
+        is refused (None and NaN among Python objects count as the same missing cell).
         """
-        from sasanet.explanation.parquet import save  # the file format stands above this room
+        from sasanet.explanation.parquet import save  # it builds explanations itself
 
         save(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Explanation:
-        """Read what :meth:`save` wrote; any other file is a ``SavedFileError``."""
+        """Read what :meth:`save` wrote; any other file raises a ``SavedFileError``."""
         from sasanet.explanation.parquet import load
 
         return load(path)
@@ -268,7 +275,7 @@ def _check(e: Explanation) -> None:
 
 
 def _find(name: str, names: tuple[str, ...], what: str) -> int:
-    """Position of a name, or an error that suggests the names meant."""
+    """Return the position of a name, or raise an error that suggests similar names."""
     if name in names:
         return names.index(name)
     close = difflib.get_close_matches(name, names) or names[:9]
@@ -276,7 +283,7 @@ def _find(name: str, names: tuple[str, ...], what: str) -> int:
 
 
 def _by_name(key: Any, names: tuple[str, ...]) -> Any:
-    """Replace names in the key by positions."""
+    """Return the key with names replaced by positions."""
     if isinstance(key, str):
         return _find(key, names, "feature")
     if isinstance(key, slice) or not hasattr(key, "__iter__"):
@@ -285,7 +292,7 @@ def _by_name(key: Any, names: tuple[str, ...]) -> Any:
 
 
 def _positions(key: Any, size: int, what: str) -> npt.NDArray[np.intp]:
-    """Turn a key into an array of positions, so that one row or feature keeps its dimension."""
+    """Return a key as an array of positions, so that one row or feature keeps its dimension."""
     try:
         found = np.atleast_1d(np.arange(size)[key])
     except (IndexError, TypeError, ValueError):
@@ -296,7 +303,7 @@ def _positions(key: Any, size: int, what: str) -> npt.NDArray[np.intp]:
 
 
 def flat(array: Floats) -> Floats:
-    """[n, ...] as [n, m], for no rows too."""
+    """Return [n, ...] as [n, m], for no rows too."""
     return array.reshape(len(array), math.prod(array.shape[1:]))
 
 

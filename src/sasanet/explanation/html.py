@@ -64,7 +64,7 @@ def _header(e: Explanation) -> list[Html]:
     units = element("span", f" in {shorten(e.units, MOST_CHARACTERS)}", css="muted")
     words = ["A prediction is the base value plus the attributions of all features."]
     if not e.complete:
-        words = ["Some features were cut away: attributions do not add up to a prediction."]
+        words = ["Some features were left out: these attributions do not add up to a prediction."]
     elif e.output_names:
         words.append("Attributions are those of the predicted class.")
     if e.error_std is not None:

@@ -1,7 +1,7 @@
-"""An explanation in, one Parquet file out, and back: numbers, names and the rows as given.
+"""Explanations as Parquet files: numbers, names and the rows as given.
 
-The file is written whole or not at all. Names and numbers carry a fingerprint, so that an edited
-file is noticed. When the format changes, raise ``FORMAT`` and say what becomes of older files.
+A file is written whole or not at all. A digest over names and numbers shows whether it was edited.
+When the format changes, raise ``FORMAT`` and say what becomes of older files.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from sasanet.errors import InvalidInputError, SavedFileError, need_package
 from sasanet.explanation.explanation import Explanation, flat
 
 FORMAT = 1
-NOTED = ("feature_names", "output_names", "units", "complete")  # kept beside the arrays
+NOTED = ("feature_names", "output_names", "units", "complete")  # stored beside the arrays
 
 
 def save(e: Explanation, path: str | Path) -> None:
-    """Write one Parquet file; a column that would come back changed is refused."""
+    """Write one Parquet file; a column that would not survive unchanged is refused."""
     pa, pq = need_package("pyarrow", "parquet"), need_package("pyarrow.parquet", "parquet")
     draft = Path(path).with_name(f".{uuid.uuid4().hex}.tmp")
     try:
@@ -38,7 +38,7 @@ def save(e: Explanation, path: str | Path) -> None:
         draft.replace(path)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InvalidInputError(
-            f"Parquet must keep every cell, got {error}; make that column text first."
+            f"Parquet must keep every cell, got {error}; turn that column into text first"
         ) from error
     finally:
         draft.unlink(missing_ok=True)
@@ -51,17 +51,17 @@ def load(path: str | Path) -> Explanation:
         try:
             return _from_table(pq.ParquetFile(file, page_checksum_verification=True).read())
         except (pa.ArrowException, OSError, LookupError, TypeError, ValueError) as error:
-            raise SavedFileError(f"{path} is no saved explanation: {error}") from error
+            raise SavedFileError(f"{path} is not a saved explanation: {error}") from error
 
 
 def _seal(note: dict[str, Any], numbers: Floats) -> str:
-    """Fingerprint of names and numbers, so that an edited file is noticed."""
+    """Return a digest of names and numbers."""
     text = json.dumps({**note, "seal": None}, sort_keys=True).encode()
     return hashlib.sha256(text + numbers.tobytes()).hexdigest()
 
 
 def _dtype_note(dtype: Any) -> Any:
-    """Note what Parquet forgets about a column: that it held Python objects, or its categories."""
+    """Return what Parquet would lose of a column: that it held Python objects, its categories."""
     if not isinstance(dtype, pd.CategoricalDtype):
         return "object" if dtype == np.dtype(object) else None
     levels = dtype.categories
@@ -69,7 +69,7 @@ def _dtype_note(dtype: Any) -> Any:
 
 
 def _to_table(e: Explanation, pa: Any) -> Any:
-    """One Arrow table; columns are numbered, so that no feature name can collide."""
+    """Return one Arrow table; columns are numbered, so that no two names can collide."""
     for name, column in e.data.items():
         try:
             pa.array(column, from_pandas=True)
@@ -89,11 +89,11 @@ def _to_table(e: Explanation, pa: Any) -> Any:
 def _from_table(table: Any) -> Explanation:
     note = dict(json.loads((table.schema.metadata or {}).get(b"sasanet", b"{}")))
     if (found := note.get("format")) != FORMAT:
-        raise SavedFileError(f"its format number is {found} and only {FORMAT} is understood.")
+        raise SavedFileError(f"its format must be {FORMAT}, got {found}")
     frame, d = table.to_pandas(integer_object_nulls=True), len(note["feature_names"])
     numbers = np.ascontiguousarray(frame.iloc[:, d:], dtype=np.float64)
     if _seal(note, numbers) != note["seal"]:
-        raise SavedFileError("its names or numbers were edited.")
+        raise SavedFileError("its names or numbers were edited")
     data = frame.iloc[:, :d].set_axis(note["feature_names"], axis=1)
     for name, kept in zip(note["feature_names"], note["dtypes"], strict=True):
         if isinstance(kept, dict):
