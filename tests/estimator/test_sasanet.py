@@ -300,6 +300,7 @@ def test_control_c_leaves_a_usable_model_with_a_warning(monkeypatch):
     np.testing.assert_allclose(model.explain(X).prediction, model.decision_function(X))
 
 
+@pytest.mark.filterwarnings("ignore::sasanet.errors.ShortFitWarning")  # so much was asked for
 def test_a_time_limit_is_kept():
     X, y = mixed_table(400)
     network = Architecture(attribution="context", attribution_steps=100_000)
