@@ -62,6 +62,16 @@ def read_path(given: object) -> Path:
     return Path(str(given))
 
 
+def _as_float(value: Any) -> float:
+    """Return a real number as a float, NaN for everything else."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:  # an integer beyond 1e308
+        return math.inf
+
+
 def read_real(
     parameters: dict[str, Any],
     name: str,
@@ -73,8 +83,7 @@ def read_real(
     value = parameters[name]
     if auto is not None and isinstance(value, str) and value == "auto":
         return auto
-    real = isinstance(value, Real) and not isinstance(value, bool)
-    number = float(value) if real else math.nan
+    number = _as_float(value)
     fits = number > above if above is not None else number >= 0
     if not (fits and (number < below or name == "time_limit")):
         floor = f"above {above}" if above is not None else "at least 0"

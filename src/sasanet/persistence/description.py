@@ -39,6 +39,7 @@ _FIELDS = (
     "importances",
     "weights",
 )
+_LARGEST = float(np.finfo(np.float64).max)
 _MOST_POSITIONS = 4096  # of a profile: beyond it only memory is spent
 _TASKS = {"SASANetClassifier": ("binary", "multiclass"), "SASANetRegressor": ("regression",)}
 
@@ -108,7 +109,7 @@ def check_fields(saved: Any) -> None:
     expect(set(saved) == set(_FIELDS), f"the fields {', '.join(_FIELDS)}", sorted(saved))
     for name in ("parameters", "architecture", "target", "encoder"):
         expect(isinstance(saved[name], dict), f"an object as {name}", saved[name])
-    expect(saved["class"] in CLASSES, f"one of {[*CLASSES]} as class", saved["class"])
+    expect(saved["class"] in [*CLASSES], f"one of {[*CLASSES]} as class", saved["class"])
     history = saved["history"]
     listed = isinstance(history, list) and all(isinstance(record, dict) for record in history)
     expect(listed, "a list of objects as history", history)
@@ -141,7 +142,8 @@ def read_model(saved: Mapping[str, Any]) -> SASANetModel:
 
 
 def _is_finite(value: object) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    # Not math.isfinite: it stumbles over integers that no float can hold.
+    return type(value) in (int, float) and abs(value) <= _LARGEST  # type: ignore[arg-type]
 
 
 def _read_target(saved: Mapping[str, Any], kind: str) -> Target:
