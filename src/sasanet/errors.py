@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 __all__ = [
+    "FileWriteError",
     "InterruptedFitWarning",
     "InvalidInputError",
     "MissingPackageError",
@@ -35,6 +36,10 @@ class InvalidInputError(SasanetError, ValueError):
 
 class SavedFileError(SasanetError, ValueError):
     """A saved model or explanation is truncated, edited or not ours."""
+
+
+class FileWriteError(SasanetError, OSError):
+    """A file cannot be written; what was there before is unchanged."""
 
 
 class MissingPackageError(SasanetError, ImportError):

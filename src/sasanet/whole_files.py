@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from sasanet.errors import InvalidInputError
+from sasanet.errors import FileWriteError, InvalidInputError, SasanetError
 
 _HOST = re.sub(r"[^A-Za-z0-9]", "_", socket.gethostname())[:32]
 
@@ -43,6 +43,13 @@ def replacing(path: str | Path) -> Iterator[Path]:
         yield draft
         _flush_to_disk(draft)
         draft.replace(path)
+    except OSError as error:
+        if isinstance(error, SasanetError) or error.filename not in (None, str(draft)):
+            raise  # not about this file
+        raise FileWriteError(
+            f"{path} must be a file that can be written, got {error.strerror or error}; make room "
+            "or choose another place. What was there before is unchanged."
+        ) from error
     finally:
         with contextlib.suppress(OSError):
             draft.unlink()

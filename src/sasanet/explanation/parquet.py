@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import uuid
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ import pandas as pd
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError, SavedFileError, need_package
 from sasanet.explanation.explanation import Explanation, flat
+from sasanet.whole_files import replacing
 
 FORMAT = 1
 NOTED = ("feature_names", "output_names", "units", "complete")  # stored beside the arrays
@@ -27,21 +27,18 @@ NOTED = ("feature_names", "output_names", "units", "complete")  # stored beside 
 def save(e: Explanation, path: str | Path) -> None:
     """Write one Parquet file; a column that would not survive unchanged is refused."""
     pa, pq = need_package("pyarrow", "parquet"), need_package("pyarrow.parquet", "parquet")
-    draft = Path(path).with_name(f".{uuid.uuid4().hex}.tmp")
     try:
-        with draft.open("xb") as file:
-            pq.write_table(_to_table(e, pa), file, write_page_checksum=True)
-        came = load(draft).data
-        changed = [name for name in came if not came[name].equals(e.data[name])]
-        if changed or not came.index.equals(e.data.index):
-            raise ValueError(f"column {changed or 'of row labels'} would come back changed")
-        draft.replace(path)
+        with replacing(path) as draft:
+            with draft.open("xb") as file:
+                pq.write_table(_to_table(e, pa), file, write_page_checksum=True)
+            came = load(draft).data
+            changed = [name for name in came if not came[name].equals(e.data[name])]
+            if changed or not came.index.equals(e.data.index):
+                raise ValueError(f"column {changed or 'of row labels'} would come back changed")
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InvalidInputError(
             f"Parquet must keep every cell, got {error}; turn that column into text first"
         ) from error
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def load(path: str | Path) -> Explanation:

@@ -45,8 +45,12 @@ def write_files(
     folder.mkdir(parents=True, exist_ok=True)
     name = weights_name(digest)
     with _turn(folder):
-        write_whole(folder / name, weights)
-        write_whole(folder / DESCRIPTION, description)
+        try:
+            write_whole(folder / name, weights)
+            write_whole(folder / DESCRIPTION, description)
+        except BaseException:
+            _remove_unnamed(folder, name, digest)
+            raise
         # From here on the new model is in place; what follows only tidies up.
         remove_stale_drafts(folder)
         for old in folder.glob(_WEIGHTS):
@@ -56,6 +60,14 @@ def write_files(
             (folder / AUDIT).unlink(missing_ok=True)
         else:
             write_whole(folder / AUDIT, audit)
+
+
+def _remove_unnamed(folder: Path, name: str, digest: str) -> None:
+    """Remove weights that were written for a description which was not."""
+    with contextlib.suppress(OSError):
+        path = folder / DESCRIPTION
+        if not path.exists() or digest not in path.read_text("utf-8", errors="replace"):
+            (folder / name).unlink(missing_ok=True)
 
 
 def weights_name(digest: str) -> str:

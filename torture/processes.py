@@ -1,0 +1,135 @@
+"""Work in a child process that may be killed, limited or interrupted.
+
+A child is a fork: it starts in a millisecond with everything imported. That is safe here because
+torch has one thread in the workers. Every child ends by itself after a while.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_LONGEST = 30.0  # seconds that a child may live
+_SAID = 4096  # bytes of what it says at the end
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a child ended: its exit code, or minus the signal; and what it said last."""
+
+    code: int
+    said: str
+
+
+class Child:
+    """A function that runs in a process of its own."""
+
+    def __init__(self, work: Callable[[], str | int]) -> None:
+        self._read, write = os.pipe()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(self._read)
+            _work_and_leave(work, write)
+        os.close(write)
+
+    def signal(self, number: int) -> None:
+        """Send a signal, if the child still lives."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+
+    def wait(self) -> Ended:
+        """Return how the child ended; one that outlives its time is killed."""
+        deadline = time.monotonic() + _LONGEST
+        said = self._said(deadline)
+        while True:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                return Ended(os.waitstatus_to_exitcode(status), said)
+            if time.monotonic() > deadline:
+                self.signal(signal.SIGKILL)
+                os.waitpid(self.pid, 0)
+                return Ended(-signal.SIGALRM, said)
+            time.sleep(0.001)
+
+    def _said(self, deadline: float) -> str:
+        """Return what the child says until it ends."""
+        import select
+
+        parts = []
+        while (left := deadline - time.monotonic()) > 0:
+            ready, _, _ = select.select([self._read], [], [], left)
+            content = os.read(self._read, _SAID) if ready else b""
+            if not content:
+                break
+            parts.append(content)
+        os.close(self._read)
+        return b"".join(parts).decode("utf-8", "replace")
+
+
+def _work_and_leave(work: Callable[[], str | int], write: int) -> None:
+    """Run a child to its end, without the clean-up that belongs to its parent."""
+    code = 70
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT
+                          else signal.SIG_DFL)  # fmt: skip
+        answer = work()
+        code = answer if isinstance(answer, int) else 0
+        if isinstance(answer, str):
+            os.write(write, answer.encode("utf-8", "replace")[:_SAID])
+    except BaseException as error:
+        os.write(write, f"{type(error).__name__}: {error}".encode("utf-8", "replace")[:_SAID])
+    finally:
+        os._exit(code)
+
+
+def command(*words: object) -> Callable[[], int | str]:
+    """Return work that runs ``sasanet`` with some words, as the installed command does."""
+
+    def run() -> int:
+        from sasanet.cli import main
+
+        sys.argv = ["sasanet", *map(str, words)]
+        sys.stdout = sys.stderr = io.StringIO()
+        try:
+            main()
+        except SystemExit as end:
+            return end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+        return 0
+
+    return run
+
+
+def limited(n_bytes: int, work: Callable[[], Any]) -> Callable[[], str]:
+    """Return work on a disk that is full after so many bytes of one file.
+
+    What it says is the name of the error and its sentence, or nothing.
+    """
+
+    def run() -> str:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
+        try:
+            work()
+        except Exception as error:
+            return f"{type(error).__name__}\n{error}"
+        return ""
+
+    return run
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return every file below a directory, hidden ones too."""
+    found = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
