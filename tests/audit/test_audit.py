@@ -26,7 +26,14 @@ QUANTITIES = ("additivity gap", "self-game RMSE", "distillation RMSE", "order ga
 def penguins():
     X, y = load_penguins()
     # Distilled, so that there is an error to find.
-    learned = Architecture(attribution="context", attribution_steps=400)
+    learned = Architecture(
+        attribution="context",
+        width=64,
+        marginal_layers=(32,),
+        attribution_width=32,
+        attribution_layers=(64, 64),
+        attribution_steps=200,
+    )
     model = SASANetClassifier(learned, random_state=0, max_epochs=10, teacher_weight=0)
     return model.fit(X, y), X, y
 
@@ -67,7 +74,7 @@ def deviations(model, X, n_orders=2_000):
     cells, generator = model._encode(X)[1], torch.Generator().manual_seed(0)
     exact = reference.enumerated(model.network_, cells)
     sampled, variance = reference.sampled(
-        model.network_, cells, SASANet.value_walk, n_orders, generator
+        model.network_, cells, SASANet.value_contributions, n_orders, generator
     )
     return (sampled - exact)[variance > 1e-14] / np.sqrt(variance[variance > 1e-14])
 
@@ -161,7 +168,7 @@ def test_noise_of_the_truth_is_reported_and_not_hidden_in_the_error(
     hidden = np.hypot(few["self-game RMSE"].value, few["self-game RMSE"].noise)
     assert hidden > few["self-game RMSE"].high  # what it would be with the noise left in
     assert few["self-game RMSE"].n_orders == few.n_orders == 4
-    assert "4 random orders a row" in str(few)
+    assert "4 random orders per row" in str(few)
 
 
 def test_every_quantity_has_interval_orders_time_and_a_place(report):

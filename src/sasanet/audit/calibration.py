@@ -1,6 +1,6 @@
-"""v(S) of labelled rows in, how well it predicts them by coalition size out.
+"""How well v(S) predicts labels, by the number of known features.
 
-Sizes: n rows, N features, K outputs, C columns of readings (the classes; 1 for binary and
+Sizes: n rows, N features, K outputs, C columns of predictions (the classes; 1 for binary and
 regression), b bins.
 """
 
@@ -29,25 +29,25 @@ def calibrate(
 ) -> tuple[tuple[SizeCalibration, ...], Finding]:
     """Return the calibration of v(S) by size of S, and one finding about all sizes.
 
-    Every row is asked with one random coalition of each size.
+    Every row is evaluated with one random coalition of each size.
 
-    Shape: cells [n, N], numbers (n,): labels as the network reads them.
+    Shape: cells [n, N], numbers (n,): labels as the network sees them.
     """
     present, n_features = ~cells.isnan(), cells.shape[1]
-    steps, surprises = [], []
+    records, residuals = [], []
     for size in sorted({round(n_features * share) for share in _SHARES}):
         known = (positions(random_orders(present, generator)) < size) & present
         output = inference.coalition_outputs(model.network_, cells, known[:, None])
-        step, surprise = _one_size(size, output, numbers, model.target_)
-        steps.append(step)
-        surprises.append(surprise)
+        record, residual = _one_size(size, output, numbers, model.target_)
+        records.append(record)
+        residuals.append(residual)
     # The error of all sizes is their mean: one sum of absolute values, over the bins of all.
-    columns = np.concatenate(surprises, axis=1) / len(surprises)
+    columns = np.concatenate(residuals, axis=1) / len(residuals)
     found = intervals.bootstrap_around(_absolute_sum, columns)
     units = "in the target's units" if model.target_.task == "regression" else "a probability"
     note = f"mean over sizes of |predicted − observed| by bin, {units}; noise is that of the labels"
-    noise = float(np.mean([step.noise for step in steps]))
-    return tuple(steps), Finding("value calibration error", *found, noise, note=note)
+    noise = float(np.mean([record.noise for record in records]))
+    return tuple(records), Finding("value calibration error", *found, noise, note=note)
 
 
 def _one_size(
@@ -55,15 +55,15 @@ def _one_size(
 ) -> tuple[SizeCalibration, Floats]:
     """Return the record of one size, and observed − predicted by row and bin: (n, b)."""
     losses, base_losses = _losses(output, numbers, target)
-    predicted, observed = _readings(output[:, 0].numpy(), numbers, target)
+    predicted, observed = _predicted_and_observed(output[:, 0].numpy(), numbers, target)
     bins = _bin_numbers(predicted)
-    there = bins[..., None] == np.unique(bins)  # (n, C, b)
-    surprise = ((observed - predicted)[..., None] * there).mean(axis=1)
+    in_bin = bins[..., None] == np.unique(bins)  # (n, C, b)
+    residual = ((observed - predicted)[..., None] * in_bin).mean(axis=1)
     names = ("loss", "gain", "error", "slope")
     found = (
         intervals.mean(losses),
         intervals.mean(base_losses - losses),
-        intervals.bootstrap_around(_absolute_sum, surprise),
+        intervals.bootstrap_around(_absolute_sum, residual),
         _slope(predicted, observed),
     )
     measured = {
@@ -75,11 +75,11 @@ def _one_size(
         features=size,
         n_rows=len(output),
         base_loss=float(base_losses.mean()),
-        noise=_noise(predicted, surprise, there, target.task),
-        bins=_make_bins(predicted, observed, there, target.task),
+        noise=_noise(predicted, residual, in_bin, target.task),
+        bins=_make_bins(predicted, observed, in_bin, target.task),
         **measured,
     )
-    return record, surprise
+    return record, residual
 
 
 def _losses(output: Tensor, numbers: Floats, target: Target) -> tuple[Floats, Floats]:
@@ -92,8 +92,10 @@ def _losses(output: Tensor, numbers: Floats, target: Target) -> tuple[Floats, Fl
     return found[0], found[1]
 
 
-def _readings(output: Floats, numbers: Floats, target: Target) -> tuple[Floats, Floats]:
-    """Return what v(S) predicts and what came, as probabilities or target units: two (n, C)."""
+def _predicted_and_observed(
+    output: Floats, numbers: Floats, target: Target
+) -> tuple[Floats, Floats]:
+    """Return what v(S) predicts and the labels, as probabilities or target units: two (n, C)."""
     raw = target.to_raw(output)
     if target.task == "binary":
         return expit(raw), numbers[:, None]
@@ -109,13 +111,13 @@ def _bin_numbers(predicted: Floats) -> NDArray[np.intp]:
 
 
 def _make_bins(
-    predicted: Floats, observed: Floats, there: NDArray[np.bool_], task: str
+    predicted: Floats, observed: Floats, in_bin: NDArray[np.bool_], task: str
 ) -> tuple[Bin, ...]:
     """Return every bin with an interval of what was observed: Wilson's for shares."""
-    counts = there.sum(axis=(0, 1)).astype(np.float64)
-    means, seen = (np.einsum("nc,ncb->b", x, there) / counts for x in (predicted, observed))
+    counts = in_bin.sum(axis=(0, 1)).astype(np.float64)
+    means, seen = (np.einsum("nc,ncb->b", x, in_bin) / counts for x in (predicted, observed))
     if task == "regression":
-        squares = np.einsum("nc,ncb->b", (observed - (there @ seen)) ** 2, there)
+        squares = np.einsum("nc,ncb->b", (observed - (in_bin @ seen)) ** 2, in_bin)
         with np.errstate(divide="ignore", invalid="ignore"):  # one row has no standard error
             half = 1.96 * np.sqrt(squares / (counts - 1) / counts)
         low, high = seen - half, seen + half
@@ -126,7 +128,7 @@ def _make_bins(
 
 
 def _slope(predicted: Floats, observed: Floats) -> intervals.Interval:
-    """Return the slope of observed on predicted, undefined where nothing tells rows apart."""
+    """Return the slope of observed on predicted, undefined where all predictions are equal."""
     if not np.ptp(predicted, axis=0).any():
         return intervals.UNDEFINED
     p, o = predicted - predicted.mean(), observed - observed.mean()
@@ -142,16 +144,16 @@ def _absolute_sum(means: Floats) -> Floats:
     return np.abs(means).sum(axis=-1)
 
 
-def _noise(predicted: Floats, surprise: Floats, there: NDArray[np.bool_], task: str) -> float:
+def _noise(predicted: Floats, residual: Floats, in_bin: NDArray[np.bool_], task: str) -> float:
     """Return the calibration error expected of a perfectly calibrated v: E|z| = sqrt(2 / π).
 
-    A row's label is of bin b with the probability q_b it was given there, hence the variance
-    q_b (1 − q_b); what a number's variance should be, only the numbers tell.
+    Classes: a row's label falls into bin b with the predicted probability q_b, hence a variance of
+    q_b (1 − q_b). Regression: nothing predicts the variance of a label, so it is estimated.
     """
     n, n_columns = predicted.shape
     if task == "regression":
-        errors = surprise.std(axis=0, ddof=1) / np.sqrt(n)
+        errors = residual.std(axis=0, ddof=1) / np.sqrt(n)
     else:
-        chance = np.einsum("nc,ncb->nb", predicted, there)
+        chance = np.einsum("nc,ncb->nb", predicted, in_bin)
         errors = np.sqrt((chance * (1 - chance)).clip(0.0).sum(axis=0)) / (n * n_columns)
     return float(np.sqrt(2 / np.pi) * errors.sum())

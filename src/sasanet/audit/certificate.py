@@ -1,6 +1,6 @@
-"""What an audit found in; a table to read, plain data, a file and a picture out.
+"""The result of an audit: records of numbers and words, to print, save, load and plot.
 
-Records of numbers and words only: whatever looks at a certificate needs neither model nor torch.
+Nothing here needs the model or torch.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import pandas as pd
 
 from sasanet.checksums import seal, sealed
 from sasanet.errors import InvalidInputError, SavedFileError
+from sasanet.whole_files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SAME_AS_SELF_GAME = "the same measurement as self-game: a set module's Δ is the growth of v"
+SAME_AS_SELF_GAME = "the same measurement as self-game: a set module's Δ is the difference of v"
 _Record = TypeVar("_Record", "Finding", "Bin")
 
 
@@ -34,14 +35,14 @@ class Finding:
     value, low, high : float
         The quantity and its 95 % interval over rows; NaN where the rows do not define it.
     noise : float
-        What the sampling error of the truth alone amounts to, in the same units; 0: exact. It is
-        already taken out of RMSE and R², not out of agreements and calibration errors.
+        What the sampling error of the true values alone would cause, in the same units; 0: exact.
+        It is subtracted from RMSE and R², not from agreements and calibration errors.
     n_orders : int
-        Orders per row that were used; 0: none, the comparison is exact.
+        Orders used per row; 0: the comparison is exact.
     seconds : float
-        Time of the measurement; findings of one measurement share it.
+        Duration of the measurement; findings of one measurement share it.
     note : str
-        What else to know.
+        Definition, or what else to know.
 
     Examples
     --------
@@ -72,12 +73,12 @@ class Bin:
 
 @dataclass(frozen=True)
 class SizeCalibration:
-    """How well v(S) predicts labels when so many features are known.
+    """How well v(S) predicts labels when a given number of features is known.
 
     Parameters
     ----------
     features : int
-        Known features, the size of S; of a row with fewer present ones, all of them.
+        Known features, the size of S; in rows with fewer present features, all of those.
     n_rows : int
         Labelled rows, one random S each.
     loss, loss_low, loss_high : float
@@ -85,16 +86,16 @@ class SizeCalibration:
     base_loss : float
         Loss of the base value on the same rows.
     gain, gain_low, gain_high : float
-        How much lower the loss of v(S) is than the base value's.
+        Loss of the base value minus loss of v(S).
     error, error_low, error_high : float
         Expected calibration error: the mean over rows of the distance between predicted and
         observed, by bin.
     noise : float
-        The calibration error that a perfectly calibrated v would show on so many rows.
+        The calibration error of a perfectly calibrated v on as many rows.
     slope, slope_low, slope_high : float
-        Of observed on predicted: 1 is calibrated, less is too bold; NaN if v(S) is constant.
+        Of observed on predicted: 1 is calibrated, less is overconfident; NaN if v(S) is constant.
     bins : tuple of Bin
-        Ten of equal count, fewer where predictions are equal; all classes together for multiclass.
+        Ten of equal count, fewer where predictions are equal; multiclass pools all classes.
     """
 
     features: int
@@ -118,7 +119,7 @@ class SizeCalibration:
 
 @dataclass(frozen=True)
 class Audit:
-    """A certificate: what was measured, on what, how, and how long it took.
+    """The certificate of an audit: what was measured, on which rows, how, and how long it took.
 
     Parameters
     ----------
@@ -127,19 +128,19 @@ class Audit:
     calibration : tuple of SizeCalibration
         By number of known features; empty without labels.
     n_rows, n_exact : int
-        Rows judged, and how many of them by enumeration of all coalitions.
+        Audited rows, and how many of them by enumeration of all coalitions.
     n_orders : int
         Orders for each of the other rows; 0 if there are none.
     seconds : float
-        Time of the whole audit.
+        Duration of the whole audit.
     units : str
         What one unit of an attribution means.
     model, network, task : str
-        The class of the model, its marginal module, what it predicts.
+        The class of the model, its marginal module, and the task.
     n_features : int
         Columns of the table.
     weights : str
-        SHA-256 of the weights that were judged, as in ``model.json``.
+        SHA-256 of the audited weights, as in ``model.json``.
 
     Examples
     --------
@@ -184,13 +185,13 @@ class Audit:
         return audit_html(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as data JSON can hold; undefined numbers are None."""
+        """Return everything as plain data for JSON; undefined numbers are None."""
         plain: dict[str, Any] = _plain(asdict(self))
         return plain
 
     @classmethod
     def from_dict(cls, found: dict[str, Any]) -> Audit:
-        """Return the certificate that :meth:`to_dict` described."""
+        """Return the certificate from the data that :meth:`to_dict` made."""
         try:
             findings = tuple(_read(Finding, finding) for finding in found["findings"])
             sizes = tuple(_read_size(size) for size in found["calibration"])
@@ -215,8 +216,8 @@ class Audit:
         return json.dumps(sealed(self.to_dict()), indent=1, allow_nan=False)
 
     def save(self, path: str | Path) -> None:
-        """Write the certificate as JSON; :meth:`load` notices when it was edited since."""
-        Path(path).write_text(self.to_json(), encoding="utf-8")
+        """Write the certificate as JSON; :meth:`load` refuses a file that was edited."""
+        write_whole(path, self.to_json().encode())
 
     @classmethod
     def load(cls, path: str | Path) -> Audit:
@@ -242,7 +243,7 @@ class Audit:
 
 
 def _plain(value: Any) -> Any:
-    """Return nested records without tuples and without NaN, which JSON lacks."""
+    """Return nested records as JSON can hold them: lists for tuples, None for NaN."""
     if isinstance(value, dict):
         return {key: _plain(part) for key, part in value.items()}
     if isinstance(value, tuple | list):

@@ -1,4 +1,4 @@
-"""Attributions and what they should be in, how far and how differently ranked they are out.
+"""Attributions against reference values: how large the errors are, and whether ranks agree.
 
 Sizes: n rows, N features, K outputs.
 """
@@ -14,23 +14,23 @@ from scipy.stats import rankdata
 from sasanet import intervals
 from sasanet.arrays import Floats
 from sasanet.audit.certificate import Finding
-from sasanet.audit.reference import Truth
+from sasanet.audit.reference import ReferenceValues
 
 _SHARE = "RMSE / mean over rows of the largest |φ|"
 _R2 = "1 − squared error / spread of the true values"
 
 
 def compare(
-    name: str, phi: Floats, truth: Truth, present: NDArray[np.bool_], scale: float
+    name: str, phi: Floats, reference: ReferenceValues, present: NDArray[np.bool_], scale: float
 ) -> list[Finding]:
     """Return RMSE, its share of a row's largest value, R², rank agreement and top-3 overlap.
 
-    Over present cells: absent ones are 0 on both sides and would only flatter. The noise of the
-    truth adds to the squared error and to the spread; both are reported with it taken out.
+    Over present cells: missing ones are 0 on both sides and would only flatter. The noise of the
+    reference values adds to the squared error and to the spread; it is subtracted from both.
 
     Shape: phi (n, N, K), present (n, N); the scale turns both into the target's units.
     """
-    values, variance = truth.values, truth.variance
+    values, variance = reference.values, reference.variance
     columns = np.stack(
         [
             ((phi - values) ** 2 - variance).sum(axis=(1, 2)),
@@ -50,10 +50,10 @@ def compare(
     rmse = scale * rmse[0], scale * rmse[1], scale * rmse[2]
     words = f"over present cells; {100 * share[0]:.2f} % of the largest attribution of a row"
     return [
-        Finding(f"{name} RMSE", *rmse, float(noises[0]), truth.n_orders, note=words),
-        Finding(f"{name} RMSE share", *share, float(noises[1]), truth.n_orders, note=_SHARE),
-        Finding(f"{name} R²", *r2, float(noises[2]), truth.n_orders, note=_R2),
-        *_agreements(name, phi, truth, present),
+        Finding(f"{name} RMSE", *rmse, float(noises[0]), reference.n_orders, note=words),
+        Finding(f"{name} RMSE share", *share, float(noises[1]), reference.n_orders, note=_SHARE),
+        Finding(f"{name} R²", *r2, float(noises[2]), reference.n_orders, note=_R2),
+        *_agreements(name, phi, reference, present),
     ]
 
 
@@ -74,32 +74,34 @@ def _r2(m: Floats) -> Floats:
     return 1 - m[..., 0] / m[..., 3] / np.where(spread > 0, spread, np.nan)
 
 
-def _agreements(name: str, phi: Floats, truth: Truth, present: NDArray[np.bool_]) -> list[Finding]:
+def _agreements(
+    name: str, phi: Floats, reference: ReferenceValues, present: NDArray[np.bool_]
+) -> list[Finding]:
     """Return rank agreement and top-3 overlap of rows with more than three present features.
 
-    The noise is what the truth's own sampling error costs: how much less than 1 the truth agrees
-    with itself once as much noise is added again.
+    The noise is how far the reference values fall short of agreeing with themselves once as much
+    sampling error is added again.
     """
     rows = present.sum(axis=1) > 3
-    a, b, there = phi[rows], truth.values[rows], present[rows, :, None]
-    disturbed = np.random.default_rng(0).normal(b, np.sqrt(truth.variance[rows]))
+    a, b, known = phi[rows], reference.values[rows], present[rows, :, None]
+    disturbed = np.random.default_rng(0).normal(b, np.sqrt(reference.variance[rows]))
     findings = []
     for what, agree, note in (
         ("rank agreement", _spearman, "Spearman per row"),
         ("top-3 overlap", _top3, "share of the three strongest features in common"),
     ):
-        per_row, again = agree(a, b, there), agree(disturbed, b, there)
+        per_row, again = agree(a, b, known), agree(disturbed, b, known)
         found = intervals.mean(per_row) if len(per_row) > 1 else intervals.UNDEFINED
-        noise = max(0.0, 1.0 - float(again.mean())) if truth.variance.any() else 0.0
-        findings.append(Finding(f"{name} {what}", *found, noise, truth.n_orders, note=note))
+        noise = max(0.0, 1.0 - float(again.mean())) if reference.variance.any() else 0.0
+        findings.append(Finding(f"{name} {what}", *found, noise, reference.n_orders, note=note))
     return findings
 
 
 def _spearman(a: Floats, b: Floats, present: NDArray[np.bool_]) -> Floats:
     """Return each row's rank correlation, mean over outputs: (n, N, K) twice → (rows,).
 
-    A truth of equal values has no ranks to agree with and is left out; equal attributions of a
-    truth that differs agree by 0.
+    Reference values that are all equal have no ranks to agree with and are left out; attributions
+    that are all equal agree by 0 with reference values that differ.
     """
     if not len(a):
         return np.empty(0)

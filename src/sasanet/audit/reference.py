@@ -1,4 +1,7 @@
-"""A network and encoded rows in, what its attributions should be out, with the variance of that.
+"""What attributions should be: Shapley values by enumeration or by random orders.
+
+Sampled values come with their variance, so that their noise is not mistaken for an error of the
+attributions.
 
 Sizes: n rows, N features, K outputs, m coalitions.
 """
@@ -17,20 +20,20 @@ from sasanet.arrays import Floats
 from sasanet.malloc import steady_heap
 from sasanet.network import inference
 from sasanet.network.coalitions import by_feature, random_orders
-from sasanet.network.sasanet import SASANet, Walk
+from sasanet.network.sasanet import Contributions, SASANet
 from sasanet.shapley.exact import exact_shapley
 from sasanet.shapley.game import ValueFunction
 
-Walker = Callable[[SASANet, Tensor, Tensor], Walk]
+MakeContributions = Callable[[SASANet, Tensor, Tensor], Contributions]
 
-EXACT_UP_TO = 12  # present features: 4,096 coalitions a row
-_CELLS_AT_ONCE = 20_480  # as many as inference takes: bounds the memory
+EXACT_UP_TO = 12  # present features: 4,096 coalitions per row
+_CELLS_AT_ONCE = 20_480  # as in inference: bounds the memory
 _PREFIXES_AT_ONCE = 1_024  # of the set network: about 1 MB of sums, which stays in a core's cache
 
 
 @dataclass(frozen=True, eq=False)
-class Truth:
-    """Shapley values, on the network's scale.
+class ReferenceValues:
+    """Shapley values to compare attributions with, on the network's scale.
 
     Parameters
     ----------
@@ -50,7 +53,9 @@ def is_enumerated(cells: Tensor) -> Tensor:
     return (~cells.isnan()).sum(1) <= EXACT_UP_TO
 
 
-def own_game(network: SASANet, cells: Tensor, n_orders: int, generator: torch.Generator) -> Truth:
+def own_game(
+    network: SASANet, cells: Tensor, n_orders: int, generator: torch.Generator
+) -> ReferenceValues:
     """Return the Shapley values of v(S) = f(x_S): enumerated where few features are present."""
     exact = is_enumerated(cells)
     values = np.zeros((*cells.shape, network.n_outputs))
@@ -58,30 +63,33 @@ def own_game(network: SASANet, cells: Tensor, n_orders: int, generator: torch.Ge
     rows, others = exact.numpy(), ~exact.numpy()
     values[rows] = enumerated(network, cells[exact])
     if others.any():
-        found = sampled(network, cells[~exact], SASANet.value_walk, n_orders, generator)
+        found = sampled(network, cells[~exact], SASANet.value_contributions, n_orders, generator)
         values[others], variance[others] = found
-    return Truth(values, variance, n_orders if others.any() else 0)
+    return ReferenceValues(values, variance, n_orders if others.any() else 0)
 
 
-def taught(network: SASANet, cells: Tensor, n_orders: int, generator: torch.Generator) -> Truth:
-    """Return the mean over orders of the marginal module's Δ: what the Shapley module was taught.
+def distillation_targets(
+    network: SASANet, cells: Tensor, n_orders: int, generator: torch.Generator
+) -> ReferenceValues:
+    """Return the mean over orders of the marginal module's Δ, which the Shapley module learned.
 
-    Δ may depend on the order itself, not only on who stands before, so there is nothing to
-    enumerate.
+    Δ may depend on the whole order, not only on which features come before, so there are no
+    coalitions to enumerate.
     """
-    found = sampled(network, cells, SASANet.delta_walk, n_orders, generator)
-    return Truth(*found, n_orders)
+    found = sampled(network, cells, SASANet.module_contributions, n_orders, generator)
+    return ReferenceValues(*found, n_orders)
 
 
 def enumerated(network: SASANet, cells: Tensor) -> Floats:
-    """Return exact Shapley values by all coalitions of the present features: [n, N] → (n, N, K).
+    """Return exact Shapley values from all coalitions of present features: [n, N] → (n, N, K).
 
-    Absent features add nothing to any coalition, so their value is 0 and they need no coalitions.
+    Missing features add nothing to any coalition: their value is 0, and they are left out.
     """
     found = np.zeros((*cells.shape, network.n_outputs))
     patterns, group = np.unique(~cells.isnan().numpy(), axis=0, return_inverse=True)
     for number, pattern in enumerate(patterns):
-        rows, features = np.flatnonzero(group.ravel() == number), np.flatnonzero(pattern)
+        rows = np.flatnonzero(group.ravel() == number)
+        features = np.flatnonzero(pattern)
         if len(features):
             game = _game(network, cells[rows], features)
             found[np.ix_(rows, features)] = exact_shapley(game, len(features))
@@ -89,7 +97,7 @@ def enumerated(network: SASANet, cells: Tensor) -> Floats:
 
 
 def _game(network: SASANet, cells: Tensor, features: NDArray[np.intp]) -> ValueFunction:
-    """Return the model's own game among some features of rows, as a function of masks."""
+    """Return v(S) of rows for coalitions of some features, as a function of masks."""
     n_features = cells.shape[1]
     size = max(1, _CELLS_AT_ONCE // n_features)
 
@@ -103,26 +111,32 @@ def _game(network: SASANet, cells: Tensor, features: NDArray[np.intp]) -> ValueF
 
 
 def sampled(
-    network: SASANet, cells: Tensor, walker: Walker, n_orders: int, generator: torch.Generator
+    network: SASANet,
+    cells: Tensor,
+    make_contributions: MakeContributions,
+    n_orders: int,
+    generator: torch.Generator,
 ) -> tuple[Floats, Floats]:
-    """Return the mean of steps along random orders and their reverses, and the variance of that.
+    """Return the mean contributions along random orders and their reverses, and its variance.
 
     Shape: cells [n, N] → two (n, N, K).
     """
     n_features, device = cells.shape[1], next(network.parameters()).device
-    size = _CELLS_AT_ONCE // n_features**2  # a pass of its own for each prefix
+    size = _CELLS_AT_ONCE // n_features**2  # every prefix needs a pass of its own
     if network.is_set:
         size = _PREFIXES_AT_ONCE // n_features
     means, variances = [], []
     with torch.no_grad(), steady_heap():
         for part in cells.to(device).split(max(1, size)):
             present = ~part.isnan()
-            walk = walker(network, part, present)
+            contributions = make_contributions(network, part, present)
 
-            def pair(walk: Walk = walk, present: Tensor = present) -> Tensor:
+            def pair(
+                contributions: Contributions = contributions, present: Tensor = present
+            ) -> Tensor:
                 orders = random_orders(present, generator)
-                forth, back = walk(orders)
-                return by_feature((forth + back) / 2, orders)
+                forward, backward = contributions(orders)
+                return by_feature((forward + backward) / 2, orders)
 
             mean, variance = inference.mean_of_draws(pair, n_orders // 2)
             means.append(mean)

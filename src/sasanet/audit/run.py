@@ -1,4 +1,4 @@
-"""A fitted model and rows in, a certificate out: every quantity compared, timed and bounded.
+"""``audit``: measure every quantity of the certificate on given rows, with the time it takes.
 
 Sizes: n rows, N features, K outputs.
 """
@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from sklearn.utils import check_consistent_length
 from torch import Tensor
@@ -20,7 +21,12 @@ from sasanet.arrays import Floats
 from sasanet.audit.calibration import calibrate
 from sasanet.audit.certificate import SAME_AS_SELF_GAME, Audit, Finding, SizeCalibration
 from sasanet.audit.comparison import compare
-from sasanet.audit.reference import Truth, is_enumerated, own_game, taught
+from sasanet.audit.reference import (
+    ReferenceValues,
+    distillation_targets,
+    is_enumerated,
+    own_game,
+)
 from sasanet.checksums import pack_weights
 from sasanet.errors import InvalidInputError
 from sasanet.estimator.sasanet import SASANetModel
@@ -49,21 +55,21 @@ def audit(
     model : SASANetClassifier or SASANetRegressor
         A fitted model.
     X : table (n, d)
-        Rows to judge, best ones not seen in training.
+        Rows to audit, preferably not seen in training.
     y : array-like (n,), optional
         Their labels; with them the calibration of v(S) is measured, on at most 8 ``n_rows`` rows.
     n_rows : int
-        At most so many rows, drawn at random.
+        Number of rows to audit, drawn at random from ``X``.
     n_orders : int
-        Orders per row for the ground truth of rows with more than 12 present features (an order
-        and its reverse count as two); rows with fewer are enumerated exactly.
+        Orders per row for the true Shapley values of rows with more than 12 present features (an
+        order and its reverse count as two); other rows are enumerated exactly.
     random_state : int
-        Seed of the drawn rows and orders.
+        Seed for drawing rows and orders.
 
     Returns
     -------
     Audit
-        Prints as a certificate; ``to_dict``, ``to_frame``, ``save``, ``plot``.
+        The certificate: print it, or see ``to_dict``, ``to_frame``, ``save`` and ``plot``.
 
     Examples
     --------
@@ -75,19 +81,8 @@ def audit(
     True
     """
     start = time.perf_counter()
-    check_integer("n_rows", n_rows, 2, None, "an interval over rows needs at least two")
-    n_orders = (
-        check_integer("n_orders", n_orders, 4, None, "noise shows from two pairs on") // 2 * 2
-    )
-    seed = check_integer("random_state", random_state, 0, 2**63 - 1, "give a fixed seed such as 0")
-    table, cells = model._encode(X)
-    if len(cells) < 2:
-        raise InvalidInputError(
-            f"X must have at least 2 rows, got {len(cells)}; an interval over rows needs two"
-        )
-    if y is not None:
-        with our_refusals():
-            check_consistent_length(table, y)
+    n_orders, seed = _check_arguments(n_rows, n_orders, random_state)
+    table, cells = _encode(model, X, y)
     generator = torch.Generator().manual_seed(seed)
     chosen = torch.randperm(len(cells), generator=generator)[:n_rows]
     rows = table.iloc[chosen.numpy()]
@@ -96,13 +91,42 @@ def audit(
     if y is not None:
         sizes, found = _calibration(model, cells, y, 8 * n_rows, generator)
         findings.append(found)
-    n_exact = int(is_enumerated(cells[chosen]).sum())
+    seconds = time.perf_counter() - start
+    about = _describe(model, cells[chosen], n_orders)
+    return replace(about, findings=tuple(findings), calibration=sizes, seconds=seconds)
+
+
+def _check_arguments(n_rows: int, n_orders: int, random_state: int) -> tuple[int, int]:
+    """Return an even number of orders, and the seed."""
+    check_integer("n_rows", n_rows, 2, None, "an interval over rows needs at least two")
+    remedy = "the noise is estimated from two pairs or more"
+    n_orders = check_integer("n_orders", n_orders, 4, None, remedy)
+    seed = check_integer("random_state", random_state, 0, 2**63 - 1, "give a fixed seed such as 0")
+    return n_orders // 2 * 2, seed
+
+
+def _encode(model: SASANetModel, X: Any, y: Any) -> tuple[pd.DataFrame, Tensor]:
+    """Return the table and its encoded cells, once rows and labels are fit for an audit."""
+    table, cells = model._encode(X)
+    if len(cells) < 2:
+        raise InvalidInputError(
+            f"X must have at least 2 rows, got {len(cells)}; an interval over rows needs two"
+        )
+    if y is not None:
+        with our_refusals():
+            check_consistent_length(table, y)
+    return table, cells
+
+
+def _describe(model: SASANetModel, cells: Tensor, n_orders: int) -> Audit:
+    """Return a certificate without findings: what is audited, and how."""
+    n_exact = int(is_enumerated(cells).sum())
     return Audit(
-        tuple(findings),
-        sizes,
-        n_rows=len(rows),
-        n_orders=0 if n_exact == len(rows) else n_orders,
-        seconds=time.perf_counter() - start,
+        findings=(),
+        calibration=(),
+        n_rows=len(cells),
+        n_orders=0 if n_exact == len(cells) else n_orders,
+        seconds=0.0,
         units=model.target_.units,
         model=type(model).__name__,
         network=model.network_.architecture.marginal,
@@ -116,28 +140,33 @@ def audit(
 def _faithfulness(
     model: SASANetModel, rows: Any, cells: Tensor, n_orders: int, generator: torch.Generator
 ) -> list[Finding]:
-    """Return what needs no labels."""
+    """Return the findings that need no labels."""
     network, scale, present = model.network_, model.target_.scale, (~cells.isnan()).numpy()
     explanation = model.explain(rows)
     phi = explanation.values.reshape(*cells.shape, -1) / scale
 
-    def errors(name: str, find: Callable[..., Truth]) -> list[Finding]:
-        truth = find(network, cells, n_orders, generator)
-        return compare(name, phi, truth, present, scale)
+    def errors(name: str, find: Callable[..., ReferenceValues]) -> list[Finding]:
+        reference = find(network, cells, n_orders, generator)
+        return compare(name, phi, reference, present, scale)
 
-    findings = _timed(lambda: _additivity(explanation.prediction, model._raw(rows)))
+    additivity = _timed(lambda: _additivity(explanation.prediction, model._raw(rows)))
     own = _timed(lambda: errors("self-game", own_game))
     if network.is_set:
-        names = [finding.name.replace("self-game", "distillation") for finding in own]
-        copies = zip(own, names, strict=True)
-        lesson = [replace(found, name=name, note=SAME_AS_SELF_GAME) for found, name in copies]
+        distillation = [_as_distillation(finding) for finding in own]
     else:
-        lesson = _timed(lambda: errors("distillation", taught))
-    return findings + own + lesson + _timed(lambda: _order_gap(network, cells, scale, generator))
+        distillation = _timed(lambda: errors("distillation", distillation_targets))
+    order_gap = _timed(lambda: _order_gap(network, cells, scale, generator))
+    return additivity + own + distillation + order_gap
+
+
+def _as_distillation(finding: Finding) -> Finding:
+    """Return a self-game finding under its other name: a set module's Δ is the difference of v."""
+    name = finding.name.replace("self-game", "distillation")
+    return replace(finding, name=name, note=SAME_AS_SELF_GAME)
 
 
 def _timed(measure: Callable[[], list[Finding]]) -> list[Finding]:
-    """Measure, and note in every finding how long that took."""
+    """Measure, and record in every finding how long it took."""
     start = time.perf_counter()
     findings = measure()
     seconds = time.perf_counter() - start
@@ -147,8 +176,8 @@ def _timed(measure: Callable[[], list[Finding]]) -> list[Finding]:
 def _additivity(added: Floats, raw: Floats) -> list[Finding]:
     """Return the largest gap between φ0 + Σφ and the raw prediction.
 
-    It is a fact about these rows, no estimate, hence no interval around it; what rows not seen may
-    do is in the note: a share p of them beyond it would have been missed with (1 − p)^n.
+    It is a fact about these rows, not an estimate, hence no interval around it. The note bounds
+    other rows: if a share p of them exceeded it, n rows would all miss it with (1 − p)^n.
     """
     largest, share = float(np.abs(added.reshape(raw.shape) - raw).max()), 1 - 0.05 ** (1 / len(raw))
     note = f"largest of these rows; at most {100 * share:.2g} % of such rows exceed it (95 %)"

@@ -88,7 +88,7 @@ def conclusion(audit: Audit) -> str:
         f"{_number(rmse.high)})"
     )
     if "self-game RMSE share" in audit:
-        text += f", {100 * audit['self-game RMSE share'].value:.2g} % of a row's largest"
+        text += f", {100 * audit['self-game RMSE share'].value:.2g} % of a row's largest attribution"
     return f"{text}."
 
 
@@ -103,7 +103,7 @@ def units_of(audit: Audit) -> str:
 
 
 def _how(audit: Audit) -> str:
-    orders = f"{audit.n_orders:,} random orders a row (half are the reverse of the others)"
+    orders = f"{audit.n_orders:,} random orders per row (half are the reverse of the others)"
     if not audit.n_orders:
         return "exact enumeration of all coalitions of a row's present features"
     if not audit.n_exact:

@@ -17,6 +17,7 @@ from scipy.special import softmax
 
 from sasanet.arrays import Floats
 from sasanet.audit import Audit, audit
+from sasanet.audit.text import conclusion
 from sasanet.errors import UnknownLevelWarning
 from sasanet.estimator.sasanet import SASANetModel
 from sasanet.explanation.explanation import Explanation
@@ -218,8 +219,11 @@ def _audit(certificate: Audit) -> dict[str, Any]:
         for finding in certificate.to_dict()["findings"]
         if not finding["name"].startswith("distillation") or certificate.network != "set"
     ]
-    closing = str(certificate).rsplit("\n\n", maxsplit=1)[-1].replace("\n", " ")
-    return {"findings": findings, "closing": closing, "rows": certificate.n_rows}
+    return {
+        "findings": findings,
+        "closing": conclusion(certificate),
+        "rows": certificate.n_rows,
+    }
 
 
 def _importance(explanation: Explanation) -> list[dict[str, Any]]:
