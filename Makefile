@@ -11,7 +11,7 @@ test test-lowest coverage: export OMP_NUM_THREADS := 1
 BROWSER := $(firstword $(foreach name,chromium chromium-browser google-chrome,$(shell command -v $(name))))
 PARALLEL := --numprocesses $(JOBS) --dist worksteal
 
-.PHONY: demo test test-lowest coverage browser browser-on-ci lint types check hooks docs clean bench-core bench-faithful bench-accuracy bench-stream paper $(TABLES) paper-quick picture
+.PHONY: demo test test-lowest coverage browser browser-on-ci lint types check hooks docs clean bench-core bench-faithful bench-accuracy bench-stream paper $(TABLES) paper-quick picture readme-table
 .DEFAULT_GOAL := test
 
 # One environment for everything; rebuilt when the requirements change.
@@ -112,6 +112,10 @@ paper $(TABLES): $(READY)
 
 paper-quick: $(READY)
 	SASANET_PAPER=quick $(BIN)/python -m paper.run
+
+# The README's table of measured figures, from the result files.
+readme-table: $(READY)
+	$(BIN)/python -m bench.readme_table
 
 # The picture in the README, from a real browser.
 picture: $(READY) browser

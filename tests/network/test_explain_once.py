@@ -22,7 +22,7 @@ NETWORKS = {
     "context": {"attribution": "context"},
     "attention": {"attribution": "attention"},
     "sequence": {"marginal": "sequence", "attribution": "attention"},
-    "shared": {"marginal": "sequence", "attribution": "attention", "shared_tokens": True},
+    "shared": {"marginal": "sequence", "attribution": "attention", "shared_embedding": True},
 }
 
 
@@ -71,8 +71,11 @@ def test_an_explanation_computes_everything_once(
             "marginal": network.architecture.marginal,
             "members": network.architecture.members,
         }
-        attribution, shared = network.architecture.attribution, network.architecture.shared_tokens
-        network = make_network(MANY, attribution=attribution, shared_tokens=shared, **fields)
+        attribution, shared = (
+            network.architecture.attribution,
+            network.architecture.shared_embedding,
+        )
+        network = make_network(MANY, attribution=attribution, shared_embedding=shared, **fields)
     cells = make_cells(network.columns)
     inference.attributions_and_outputs(network, cells)
     check_once(network, counted)

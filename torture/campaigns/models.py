@@ -44,7 +44,7 @@ def _saved() -> tuple[tuple[Path, Any, pd.DataFrame], ...]:
         **vars(TINY)
         | {"attribution": "context", "attribution_layers": (4,), "attribution_steps": 1}
     )
-    kept = []
+    kept: list[tuple[Path, Any, pd.DataFrame]] = []
     for n_classes, fields in ((2, {}), (3, {}), (0, {}), (2, {"network": context})):
         model, X = small_model(n_classes, n_classes, **fields)
         if not kept:

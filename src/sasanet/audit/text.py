@@ -88,7 +88,9 @@ def conclusion(audit: Audit) -> str:
         f"{_number(rmse.high)})"
     )
     if "self-game RMSE share" in audit:
-        text += f", {100 * audit['self-game RMSE share'].value:.2g} % of a row's largest attribution"
+        text += (
+            f", {100 * audit['self-game RMSE share'].value:.2g} % of a row's largest attribution"
+        )
     return f"{text}."
 
 

@@ -1,11 +1,10 @@
-"""The command line ``sasanet``: files in, files and words out, by the package's public names.
+"""The command line ``sasanet``: tables in files to models, predictions, explanations and reports.
 
-One file per command. ``reading`` opens tables, whole or in chunks; ``columns`` turns their cells
-into what a model learns from or expects; ``answers`` turns what it says into columns to write;
-``writing`` keeps existing files safe; ``terminal`` talks.
+``commands`` has one file per command, ``files`` reads and writes tables, ``comparison`` fits and
+evaluates other models; ``terminal`` prints, and turns errors into sentences and exit codes.
 
-Help and the shell's completion need only what commands are called and take, so every command's
-module can be read without pandas and torch: what works with tables or models is imported inside the
+Help and shell completion need only the names and options of the commands, so every command's module
+can be imported without pandas and torch: what works with tables or models is imported inside the
 function that does the work, after the checks that need neither.
 """
 
@@ -20,9 +19,11 @@ def main() -> None:
 
     try:
         from sasanet.cli.app import app
+        from sasanet.cli.terminal import escape_unprintable
     except ModuleNotFoundError as error:
         if (missing := error.name or "").split(".")[0] not in ("typer", "rich"):
             raise
         sys.stderr.write(f"{MissingPackageError(missing, 'cli')}\n")
         raise SystemExit(1) from None
+    escape_unprintable()
     app(prog_name="sasanet")

@@ -1,4 +1,4 @@
-"""The options that several commands share: written once, so that they mean the same everywhere."""
+"""Options that several commands share, defined once so that they mean the same everywhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 
 class Task(StrEnum):
-    """What is asked."""
+    """Task types."""
 
     auto = "auto"
     classification = "classification"
@@ -18,42 +18,43 @@ class Task(StrEnum):
 
 
 class Preset(StrEnum):
-    """Operating points of the model."""
+    """Presets of the model."""
 
     default = "default"
     best = "best"
 
 
-ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="A directory `fit` wrote.")]
+ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="Directory written by `fit`.")]
 TablePath = Annotated[
     Path, typer.Argument(metavar="TABLE", help="CSV (also gzipped) or Parquet.", show_default=False)
 ]
-Target = Annotated[str, typer.Option(help="The column to predict.", show_default=False)]
-MaybeTarget = Annotated[
-    str | None, typer.Option(help="The column with the true answers.", show_default=False)
+Target = Annotated[str, typer.Option(help="Column to predict.", show_default=False)]
+LabelColumn = Annotated[
+    str | None, typer.Option("--target", help="Column with the true labels.", show_default=False)
 ]
-Encoding = Annotated[str, typer.Option(help="How a CSV file writes its letters.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace what --out names if it exists.")]
+TaskType = Annotated[Task, typer.Option(help="Task type; inferred if omitted.")]
+Encoding = Annotated[str, typer.Option(help="Text encoding of CSV files.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace what exists already.")]
 OutTable = Annotated[
     Path,
     typer.Option(
-        help="The file to write: .csv, .parquet or .jsonl; .csv.gz and .jsonl.gz are compressed.",
+        help="File to write: .csv, .parquet or .jsonl; .csv.gz and .jsonl.gz are compressed.",
         show_default=False,
     ),
 ]
 RowName = Annotated[
     str | None,
-    typer.Option("--id", help="A column that names the rows, to copy.", show_default=False),
+    typer.Option("--id", help="Column that identifies rows, to copy.", show_default=False),
 ]
 Exclude = Annotated[
     list[str] | None,
-    typer.Option(help="A column to leave out; repeat it, or separate names by commas."),
+    typer.Option(help="Column to leave out; repeat the option, or separate names by commas."),
 ]
 Categorical = Annotated[
     list[str] | None,
-    typer.Option(help="A column of codes, to read as categories; repeatable likewise."),
+    typer.Option(help="Column of codes to read as categories; repeatable likewise."),
 ]
 TimeLimit = Annotated[
     float | None, typer.Option(help="Seconds of training at most.", min=0.01, show_default=False)
 ]
-Seed = Annotated[int, typer.Option(help="One seed gives one model.", min=0)]
+Seed = Annotated[int, typer.Option(help="Random seed; one seed gives one model.", min=0)]

@@ -1,34 +1,43 @@
-"""What a command says, and the one place where errors become a sentence and an exit code.
+"""What a command prints, and the one place where errors become a sentence and an exit code.
 
-Results go to standard output; progress, notes and errors go to standard error. Exit codes: 0 fine,
-1 the input or the model cannot be used, 2 wrong usage, 130 interrupted.
+Results go to standard output; progress, notes and errors go to standard error. Exit codes: 0
+success, 1 the input or the model cannot be used, 2 wrong usage, 130 interrupted.
 """
 
 from __future__ import annotations
 
+import codecs
 import functools
 import inspect
+import io
 import json
+import re
+import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.table import Column, Table
 
 from sasanet import errors
 
 FAILED, INTERRUPTED = 1, 130
-_OURS = (errors.UnknownLevelWarning, errors.RefinementWarning, errors.InterruptedFitWarning)
+_OURS = tuple(
+    kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Warning)
+)
 _MOST_NOTES = 3  # of one kind: every chunk of a file may have its own
+# Characters that command a terminal or change the direction of what follows, and half characters.
+_CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
 class Terminal:
-    """How much a command says, and in which form."""
+    """How much a command prints, and in which form."""
 
     quiet: bool = False
     as_json: bool = False
@@ -39,10 +48,19 @@ class Terminal:
         """Whether somebody sees progress bars."""
         return not self.quiet and not self.as_json and Console(stderr=True).is_terminal
 
-    def say(self, what: RenderableType) -> None:
-        """Print text or a table for people."""
+    def say(self, text: str) -> None:
+        """Print text for people."""
         if not self.quiet and not self.as_json:
-            Console().print(what, markup=False, highlight=False, soft_wrap=isinstance(what, str))
+            _console().print(visible(text), soft_wrap=True)
+
+    def say_table(self, heads: Sequence[Column], rows: Iterable[Sequence[str]], title: str) -> None:
+        """Print a table for people."""
+        if self.quiet or self.as_json:
+            return
+        table = Table(*heads, title=title or None, title_justify="left")
+        for row in rows:
+            table.add_row(*map(visible, row))
+        _console().print(table)
 
     def note(self, text: str) -> None:
         """Print a remark beside the result."""
@@ -50,28 +68,55 @@ class Terminal:
             _to_stderr(text)
 
     def result(self, found: dict[str, Any]) -> None:
-        """Print what was found as one JSON object, for scripts."""
+        """Print the result as one JSON object, for scripts."""
         if self.as_json:
-            typer.echo(json.dumps(found, ensure_ascii=False, default=_plain))
+            typer.echo(json.dumps(found, ensure_ascii=not _writes_unicode(), default=_plain))
 
     @contextmanager
     def progress(self, text: str) -> Iterator[Callable[[float], None]]:
-        """Show a bar while the block runs; the block calls what it gets with the share done.
+        """Show a bar while the block runs; the block calls the yielded function with its progress.
 
-        A block that cannot tell its share leaves a bar that only moves.
+        A block that cannot tell its progress leaves a bar that only moves.
         """
         if not self.is_watched:
             yield lambda _: None
             return
-        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
-        bar = Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True)
-        with bar:
-            task = bar.add_task(text, total=None)
+        label = TextColumn("{task.description}", markup=False)
+        columns = (label, BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=_console(stderr=True), transient=True) as bar:
+            task = bar.add_task(visible(text), total=None)
             yield lambda share: bar.update(task, total=1.0, completed=share)
 
 
+def visible(text: str) -> str:
+    r"""Return text whose control characters are shown, not obeyed; line breaks stay.
+
+    Examples
+    --------
+    >>> visible("a\x1b[31m\nb")
+    'a\\x1b[31m\nb'
+    """
+    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def escape_unprintable() -> None:
+    """Escape what the terminal's encoding cannot show, where Python would stop with an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _writes_unicode() -> bool:
+    return codecs.lookup(sys.stdout.encoding or "ascii").name.startswith("utf")
+
+
+def _console(stderr: bool = False) -> Console:
+    """Return a console that prints text as it is: names may look like markup or emoji codes."""
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+
+
 def _to_stderr(text: str) -> None:
-    Console(stderr=True).print(text, markup=False, highlight=False, soft_wrap=True)
+    _console(stderr=True).print(visible(text), soft_wrap=True)
 
 
 def _plain(value: Any) -> Any:
@@ -80,7 +125,7 @@ def _plain(value: Any) -> Any:
 
 
 def sentence(error: BaseException) -> str:
-    """Return what went wrong in one line.
+    """Return an error in one line.
 
     Examples
     --------
@@ -88,13 +133,13 @@ def sentence(error: BaseException) -> str:
     'X must be a table.'
     """
     text = " ".join(str(error).split())
-    if isinstance(error, OSError) and error.strerror and error.filename:
-        text = f"{error.filename} cannot be used: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename or 'A file'} cannot be used: {error.strerror}"
     elif isinstance(error, MemoryError):
-        text = "The table does not fit into memory; fit on fewer rows or columns"
+        text = "The table does not fit into memory; use fewer rows or columns"
     elif not isinstance(error, errors.SasanetError):
         where = "add --debug to see where"
-        text = f"This did not work, {type(error).__name__}: {text.rstrip('.')}; {where}"
+        text = f"Unexpected {type(error).__name__}: {text.rstrip('.')}; {where}"
     return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
@@ -122,7 +167,7 @@ def _in_sentences(terminal: Terminal) -> Iterator[None]:
 
 
 def _note_warnings(terminal: Terminal, caught: list[warnings.WarningMessage]) -> None:
-    """Say each warning once, and of one kind only the first few."""
+    """Print each warning once, and of one kind only the first few."""
     for kind in _OURS:
         texts = dict.fromkeys(str(note.message) for note in caught if note.category is kind)
         for text in [*texts][:_MOST_NOTES]:
@@ -132,7 +177,7 @@ def _note_warnings(terminal: Terminal, caught: list[warnings.WarningMessage]) ->
 
 
 _COMMON = {
-    "quiet": Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")],
+    "quiet": Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")],
     "as_json": Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts.")],
     "debug": Annotated[bool, typer.Option("--debug", help="Show where an error came from.")],
 }
@@ -149,6 +194,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(function)
     def run(quiet: bool, as_json: bool, debug: bool, **options: Any) -> None:
+        escape_unprintable()
         terminal = Terminal(quiet, as_json, debug)
         with _in_sentences(terminal):
             function(terminal=terminal, **options)

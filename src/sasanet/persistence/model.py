@@ -12,7 +12,7 @@ from safetensors.torch import load as read_tensors
 
 from sasanet.audit import Audit
 from sasanet.checksums import pack_weights, read_json, seal, sealed, signature
-from sasanet.errors import InvalidInputError, SasanetError, SavedFileError
+from sasanet.errors import FileWriteError, InvalidInputError, SasanetError, SavedFileError
 from sasanet.estimator.sasanet import SASANetModel
 from sasanet.network.sasanet import SASANet
 from sasanet.persistence import folder as model_folder
@@ -25,11 +25,12 @@ from sasanet.persistence.description import (
     read_model,
 )
 from sasanet.table.columns import Columns
+from sasanet.validation import read_path
 
 
 def save_model(model: SASANetModel, path: str | Path, key: bytes | None = None) -> None:
     """Write a fitted model to a directory: all of it is made and checked before any is written."""
-    folder = Path(path)
+    folder = read_path(path)
     _check_key(key)
     model_folder.check_free(folder)
     weights, digest = pack_weights(model.network_)
@@ -48,10 +49,12 @@ def save_model(model: SASANetModel, path: str | Path, key: bytes | None = None) 
         certificate = audit.to_json().encode()
     try:
         model_folder.write_files(folder, description, weights, digest, certificate)
+    except FileWriteError:
+        raise
     except OSError as error:
-        raise InvalidInputError(
-            f"save must be able to write to {folder}, got {error.strerror or error}; make room or "
-            "name another place. A model that was saved there before is still whole."
+        raise FileWriteError(
+            f"{folder} must be a directory that can be written, got {error.strerror or error}; "
+            "choose another place. A model that was saved there before is still whole."
         ) from error
 
 
@@ -84,7 +87,7 @@ def load(path: str | Path, key: bytes | None = None) -> SASANetModel:
     >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
     True
     """
-    folder = Path(path)
+    folder = read_path(path)
     _check_key(key)
     for _ in model_folder.attempts():
         saved = _read_description(folder, key)
@@ -100,7 +103,8 @@ def load(path: str | Path, key: bytes | None = None) -> SASANetModel:
         raise
     except (SasanetError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise SavedFileError(
-            f"{folder} does not describe a model this version can build: {error}"
+            f"{folder} does not describe a model this version can build: "
+            f"{' '.join(str(error).split())[:500]}"
         ) from error
     _add_audit(model, folder, saved["weights"])
     return model
@@ -168,8 +172,8 @@ def _rebuild(saved: dict[str, Any], weights: dict[str, Any]) -> SASANetModel:
     architecture = read_architecture(saved, columns, n_outputs, n_weights)
     network = SASANet(columns, n_outputs, architecture, read_cap(saved), dropout=0.0)
     missing, foreign = network.load_state_dict(weights, strict=False)
-    shared = {name for name in missing if name.startswith("attribution.tokens.")}
-    if foreign or set(missing) - (shared if architecture.shared_tokens else set()):
+    shared = {name for name in missing if name.startswith("attribution.embedding.")}
+    if foreign or set(missing) - (shared if architecture.shared_embedding else set()):
         raise SavedFileError(f"The weights do not fit: missing {missing}, foreign {foreign}")
     if not all(bool(parameter.isfinite().all()) for parameter in network.parameters()):
         raise SavedFileError("The weights must be finite numbers, got others; fit the model anew")

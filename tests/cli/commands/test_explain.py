@@ -1,7 +1,5 @@
 """`sasanet explain` and `predict` give what the model gives, whatever the file and its chunks."""
 
-import gzip
-import io
 import json
 import weakref
 
@@ -11,8 +9,8 @@ import pytest
 
 from cli_run import done, run
 from sasanet import SASANetClassifier, SASANetRegressor
-from sasanet.cli.files import chunks
-from sasanet.cli.files.chunks import Stream
+from sasanet.cli.files import model_rows
+from sasanet.cli.files.model_rows import RowBatches
 from sasanet.cli.files.reading import open_table
 from sasanet.datasets import load_german_credit, load_penguins
 
@@ -42,7 +40,7 @@ def place(tmp_path_factory):
 @pytest.fixture
 def in_chunks(monkeypatch):
     """Make every chunk a hundred rows."""
-    monkeypatch.setattr(chunks, "_NUMBERS_AT_ONCE", 1)
+    monkeypatch.setattr(model_rows, "_NUMBERS_AT_ONCE", 1)
 
 
 def phi(frame, tail=""):
@@ -170,10 +168,11 @@ def most_alive(frames):
 
 
 @pytest.mark.usefixtures("in_chunks")
-def test_a_stream_keeps_one_chunk_and_no_more(place):
-    stream = Stream(SASANetClassifier.load(place / "credit"), place / "credit.csv", "utf-8", None)
-    assert most_alive(stream) <= 1
-    assert most_alive(list(stream)) == 3  # what keeping all of them would look like
+def test_batches_keep_one_chunk_and_no_more(place):
+    model = SASANetClassifier.load(place / "credit")
+    batches = RowBatches(model, place / "credit.csv", "utf-8", None, [])
+    assert most_alive(batches) <= 1
+    assert most_alive(list(batches)) == 3  # what keeping all of them would look like
 
 
 def test_a_file_is_read_no_further_than_the_chunk_that_is_asked_for(tmp_path):
@@ -199,40 +198,37 @@ def test_explain_shows_the_model_one_chunk_at_a_time(place, tmp_path, monkeypatc
     assert sizes == [100, 100, 30]
 
 
-# --- files as they come ----------------------------------------------------------------------
+# --- names of rows ---------------------------------------------------------------------------
 
 
-def test_quoted_separators_line_breaks_and_nameless_columns_are_read(tmp_path):
-    text = ',a,b\n0,"x, y",1\n1,"two\nlines",2\n\n2,z,3\n'
-    (tmp_path / "t.csv").write_text(text)
-    table = open_table(tmp_path / "t.csv")
-    assert table.names == ("a", "b")
-    [chunk] = table.chunks(["b", "a"], 10)
-    assert chunk.frame["a"].tolist() == ["x, y", "two\nlines", "z"]
-    assert chunk.frame["b"].tolist() == ["1", "2", "3"]
-    assert chunk.places.tolist() == [2, 4, 6]
+@pytest.mark.parametrize(
+    ("command", "taken"),
+    [
+        (("predict",), ["row", "prediction", "probability_Gentoo"]),
+        (("explain",), ["row", "base_value | Adelie", "phi_island | Gentoo"]),
+        (("explain", "--class", "Gentoo"), ["base_value", "phi_sex"]),
+        (("explain", "--top", 2), ["reason_2"]),
+        (("explain", "--orders", 4), ["error_year | Adelie"]),
+    ],
+)
+def test_an_id_named_like_a_column_that_is_written_is_refused(command, taken, place, tmp_path):
+    name, *options = command
+    frame = pd.read_csv(place / "penguins.csv")[:20]
+    for column in taken:
+        frame[column] = range(20)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for column in taken:
+        words = (place / "penguins", tmp_path / "t.csv", "--out", tmp_path / "o.csv", *options)
+        result = run(name, *words, "--id", column)
+        assert result.exit_code == 1
+        assert result.stderr.startswith("--id must differ from the columns that are written")
+        assert result.stderr.count("\n") == 1
+        assert not (tmp_path / "o.csv").exists()
 
 
-def test_row_labels_of_parquet_are_columns_if_they_have_a_name(tmp_path):
-    frame = pd.DataFrame({"a": ["x", "y"]}, index=pd.Index([7, 9], name="number"))
-    frame.to_parquet(tmp_path / "named.parquet")
-    frame.rename_axis(None).to_parquet(tmp_path / "nameless.parquet")
-    table = open_table(tmp_path / "named.parquet")
-    [chunk] = table.chunks(["number", "a"], 10)
-    assert chunk.frame["number"].tolist() == [7, 9]
-    assert chunk.places.tolist() == [1, 2]
-    assert open_table(tmp_path / "nameless.parquet").names == ("a",)
-
-
-def test_another_encoding_can_be_named(tmp_path):
-    (tmp_path / "t.csv").write_bytes("naïve\né\n".encode("latin-1"))
-    table = open_table(tmp_path / "t.csv", "latin-1")
-    assert table.names == ("naïve",)
-
-
-def test_gzip_is_recognised_by_its_content(tmp_path):
-    packed = io.BytesIO()
-    with gzip.GzipFile(fileobj=packed, mode="wb") as file:
-        file.write(b"a\tb\n1\t2\n")
-    (tmp_path / "t.txt").write_bytes(packed.getvalue())
-    assert open_table(tmp_path / "t.txt").names == ("a", "b")
+def test_an_id_may_have_a_name_that_is_not_written(place, tmp_path):
+    frame = pd.read_csv(place / "penguins.csv")[:20].assign(reason_2=range(20, 40))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    done("explain", place / "penguins", tmp_path / "t.csv", "--out", tmp_path / "o.csv",
+         "--id", "reason_2", "--top", 1)  # fmt: skip
+    assert pd.read_csv(tmp_path / "o.csv")["reason_2"].tolist() == list(range(20, 40))

@@ -171,7 +171,7 @@ def test_ctrl_c_while_reading_writes_nothing(table, tmp_path, monkeypatch):
     def press(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sasanet.cli.files.labels.read_question", press)
+    monkeypatch.setattr("sasanet.cli.files.labels.read_training_table", press)
     result = run("fit", table, "--target", "species", "--out", tmp_path / "m")
     assert result.exit_code == 130
     assert result.stderr == "Interrupted: nothing was written.\n"

@@ -21,11 +21,11 @@ def lines(*changed, header=HEADER):
 
 
 BROKEN = {  # name: (bytes of the file, what the sentence must mention)
-    "empty": (b"", "is empty"),
-    "blank": (b"\n\n  \n", "is blank"),
+    "empty": (b"", "the empty file"),
+    "blank": (b"\n\n  \n", "only blank lines"),
     "header only": (HEADER.encode(), "must have rows"),
-    "too many cells in a row": (lines((7, "27,a,1,9")), "line 9 has 4"),
-    "too few cells in a row": (lines((7, "27,a")), "line 9 has 2"),
+    "too many cells in a row": (lines((7, "27,a,1,9")), "got 4 in line 9"),
+    "too few cells in a row": (lines((7, "27,a")), "got 2 in line 9"),
     "no names": ("\n".join(r.replace("a", "1").replace("b", "2") for r in ROWS).encode(), "names"),
     "one name twice": (lines(header="age,age,y"), "twice"),
     "no such target": (lines(header="age,job,outcome"), "--target must name a column"),
@@ -96,10 +96,10 @@ def test_fit_refuses_it_in_one_sentence(kind, fitted, tmp_path):
 
 
 EXPLAINED = {  # broken for a model that knows the columns age (numbers) and job
-    "empty": (b"", "is empty"),
+    "empty": (b"", "the empty file"),
     "header only": (HEADER.encode(), "must have rows"),
-    "a row with too many cells": (lines((35, "27,a,1,9")), "line 37 has 4"),
-    "a column missing": (lines(header="age,work,y"), "missing: 'job'"),
+    "a row with too many cells": (lines((35, "27,a,1,9")), "got 4 in line 37"),
+    "a column missing": (lines(header="age,work,y"), "without 'job'"),
     "a word in a number column": (lines((35, "old,a,1")), "'old' in line 37"),
     "infinity": (lines((35, "inf,a,1")), "'inf' in line 37"),
     "another encoding": (GOOD.replace("59,", "59é,").encode("latin-1"), "byte 0xe9"),
@@ -109,7 +109,7 @@ EXPLAINED = {  # broken for a model that knows the columns age (numbers) and job
 @pytest.mark.parametrize("command", ["predict", "explain"])
 @pytest.mark.parametrize("kind", EXPLAINED)
 def test_an_existing_file_survives_a_broken_one(kind, command, fitted, tmp_path, monkeypatch):
-    monkeypatch.setattr("sasanet.cli.files.chunks._NUMBERS_AT_ONCE", 1)  # chunks of 100 rows
+    monkeypatch.setattr("sasanet.cli.files.model_rows._NUMBERS_AT_ONCE", 1)  # chunks of 100 rows
     content, mention = EXPLAINED[kind]
     (tmp_path / "broken.csv").write_bytes(content)
     (tmp_path / "out.csv").write_text("yesterday's")
@@ -128,7 +128,7 @@ def test_an_existing_file_survives_a_broken_one(kind, command, fitted, tmp_path,
         (("explain", "none", "{good}", "--out", "{new}.csv"), "There is no model"),
         (("explain", "{folder}", "{good}", "--out", "{new}.csv"), "model.json"),
         (("explain", "{m}", "none.csv", "--out", "{new}.csv"), "There is no file"),
-        (("explain", "{m}", "{folder}", "--out", "{new}.csv"), "is a directory"),
+        (("explain", "{m}", "{folder}", "--out", "{new}.csv"), "the directory"),
         (("explain", "{m}", "{good}", "--out", "{good}"), "must not be the table"),
         (("explain", "{m}", "{good}", "--out", "{new}.xlsx"), "must end in"),
         (("explain", "{m}", "{good}", "--out", "{new}/a/b.csv"), "There is no directory"),

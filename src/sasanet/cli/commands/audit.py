@@ -1,16 +1,20 @@
-"""``sasanet audit``: a model and rows it has not seen in, a certificate out."""
+"""``sasanet audit``: measure how faithful the explanations of a model are."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sasanet.cli import options
-from sasanet.cli.files.writing import check_free, replacing
+from sasanet.cli.files.writing import check_free
 from sasanet.cli.terminal import Terminal, command
 from sasanet.errors import InvalidInputError
+from sasanet.whole_files import check_can_make, replacing
+
+if TYPE_CHECKING:
+    from sasanet.estimator.sasanet import SASANetModel
 
 
 @command
@@ -18,11 +22,11 @@ def audit(
     terminal: Terminal,
     model: options.ModelPath,
     table: options.TablePath,
-    target: options.MaybeTarget = None,
-    rows: Annotated[int, typer.Option(help="Rows to judge, drawn at random.", min=2)] = 256,
+    target: options.LabelColumn = None,
+    rows: Annotated[int, typer.Option(help="Rows to audit, drawn at random.", min=2)] = 256,
     orders: Annotated[int, typer.Option(help="Random orders per row.", min=4)] = 400,
     out: Annotated[
-        Path | None, typer.Option(help="A JSON file to write as well.", show_default=False)
+        Path | None, typer.Option(help="JSON file to write as well.", show_default=False)
     ] = None,
     keep: Annotated[
         bool, typer.Option("--keep", help="Save the certificate with the model.")
@@ -30,32 +34,30 @@ def audit(
     encoding: options.Encoding = "utf-8",
     force: options.Force = False,
 ) -> None:
-    """Measure how true the explanations are, on rows best not seen in training."""
+    """Measure how faithful the explanations are, on rows best not seen in training."""
     if out is not None:
         check_free(out, force, table)
-    from sasanet.cli.files.chunks import load_model
-    from sasanet.cli.files.column_types import as_trained, check_columns, labels_as_trained, pick
-    from sasanet.cli.files.reading import open_table, read_whole
+    from sasanet.cli.files.model_rows import load_model, read_rows
 
     fitted = load_model(model, terminal)
-    if keep and hasattr(fitted, "audit_") and not force:
-        raise InvalidInputError(
-            f"{model} has a certificate already; leave out --keep, or add --force to replace it."
-        )
-    source, names = open_table(table, encoding), list(fitted.encoder_.names)
-    check_columns(source, names)
-    labelled = pick(source, [target] if target else [], "--target")
-    with terminal.progress(f"reading {table.name}") as tick:
-        chunk = read_whole(source, [*names, *labelled], tick)
-    X, y = as_trained(chunk, fitted.encoder_.columns), None
-    if target:
-        y = labels_as_trained(chunk, target, fitted.target_.labels)
-    with terminal.progress(f"auditing {min(rows, len(X))} rows"):
-        found = fitted.audit(X, y, n_rows=rows, n_orders=orders)
+    if keep:
+        _check_can_keep(fitted, model, force)
+    read = read_rows(terminal, fitted, table, encoding, target)
+    with terminal.progress(f"auditing {min(rows, len(read.X))} rows"):
+        certificate = fitted.audit(read.X, read.y, n_rows=rows, n_orders=orders)
     if out is not None:
         with replacing(out) as draft:
-            found.save(draft)
+            certificate.save(draft)
     if keep:
         fitted.save(model)
-    terminal.say(str(found))
-    terminal.result(found.to_dict())
+    terminal.say(str(certificate))
+    terminal.result(certificate.to_dict())
+
+
+def _check_can_keep(fitted: SASANetModel, folder: Path, force: bool) -> None:
+    """Refuse ``--keep`` before the audit where it would fail or replace something after it."""
+    if hasattr(fitted, "audit_") and not force:
+        raise InvalidInputError(
+            f"{folder} has a certificate already; leave out --keep, or add --force to replace it."
+        )
+    check_can_make(folder)

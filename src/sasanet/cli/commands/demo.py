@@ -1,4 +1,4 @@
-"""``sasanet demo``: the main job on real credit applications, from table to page."""
+"""``sasanet demo``: everything on real credit applications, from table to report."""
 
 from __future__ import annotations
 
@@ -12,19 +12,21 @@ import typer
 from sasanet.cli import options
 from sasanet.cli.terminal import Terminal, command
 from sasanet.errors import InvalidInputError
+from sasanet.whole_files import check_can_make
 
 
 @command
 def demo(
     terminal: Terminal,
-    out: Annotated[Path, typer.Option(help="The directory to write.")] = Path("demo-output"),
+    out: Annotated[Path, typer.Option(help="Directory to write.")] = Path("demo-output"),
     force: options.Force = False,
 ) -> None:
-    """Fit German credit, compare with LightGBM, audit, explain, and leave a page to open."""
+    """Fit German credit, compare with LightGBM, audit, explain, and write a report to open."""
     if out.exists() and not force:
         raise InvalidInputError(
             f"{out} exists already; choose another --out, or add --force to replace it."
         )
+    check_can_make(out)
     from sasanet.cli.demonstration import main
 
     silent = terminal.quiet or terminal.as_json

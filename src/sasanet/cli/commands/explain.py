@@ -1,16 +1,22 @@
-"""``sasanet explain``: a model and a table in, attributions out, in bounded memory."""
+"""``sasanet explain``: attributions for every row of a table, in bounded memory."""
 
 from __future__ import annotations
 
 import time
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sasanet.cli import options
-from sasanet.cli.files.writing import check_format, check_free, open_sink
+from sasanet.cli.files.writing import check_format, check_free, open_writer
 from sasanet.cli.terminal import Terminal, command
 from sasanet.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from sasanet.cli.files.model_rows import RowBatches
+    from sasanet.estimator.sasanet import SASANetModel
+    from sasanet.explanation import Explanation
 
 
 @command
@@ -21,7 +27,7 @@ def explain(
     out: options.OutTable,
     top: Annotated[int, typer.Option(help="Also write the N strongest reasons.", min=0)] = 0,
     orders: Annotated[
-        int, typer.Option(help="Refine by sampling so many orders of the features.", min=0)
+        int, typer.Option(help="Refine by sampling N orders of the features.", min=0)
     ] = 0,
     max_error: Annotated[
         float | None,
@@ -38,41 +44,58 @@ def explain(
     """Explain every prediction: base value plus one number per feature.
 
     The columns are row (1 is the first), prediction, base_value, reason_1 … (with --top), phi_… for
-    every feature and error_… (if refined). Base value and all phi add up to the prediction.
+    every feature and error_… (if refined). Base value and all phi add up to the prediction. In CSV
+    files, text that a spreadsheet would take for a formula begins with an apostrophe.
     """
     check_format(out)
     check_free(out, force, table)
-    from sasanet.cli.files.answers import explanations
-    from sasanet.cli.files.chunks import Stream, load_model
+    from sasanet.cli.files.model_rows import RowBatches, load_model
+    from sasanet.cli.files.output_columns import explanation_columns, explanation_frame
 
     fitted = load_model(model, terminal)
-    if of_class is not None:
-        _check_class(of_class, fitted.target_.labels)
-    stream, start = Stream(fitted, table, encoding, row_name), time.perf_counter()
-    with terminal.progress(f"explaining {table.name}") as tick, open_sink(out) as sink:
-        for X, rows in stream:
+    outputs = _explained_outputs(fitted, of_class)
+    refined = orders > 0 or max_error is not None
+    columns = explanation_columns(fitted.encoder_.names, outputs, top, refined)
+    batches = RowBatches(fitted, table, encoding, row_name, columns)
+    start = time.perf_counter()
+    with terminal.progress(f"explaining {table.name}") as tick, open_writer(out) as writer:
+        for X, rows in batches:
             found = fitted.explain(X, n_orders=orders, max_error=max_error)
             found = found if of_class is None else found.output(of_class)
-            sink.write(explanations(found, top, rows))
-            tick(stream.table.share_read())
-    seconds = time.perf_counter() - start
+            writer.write(explanation_frame(found, top, rows))
+            tick(batches.table.share_read())
+    _summarise(terminal, batches, found, out, time.perf_counter() - start)
+
+
+def _explained_outputs(fitted: SASANetModel, of_class: str | None) -> list[str]:
+    """Return the names of the outputs to write, none if there is only one."""
+    classes = [str(label) for label in fitted.target_.labels]
+    several = len(classes) > 2
+    if of_class is None:
+        return classes if several else []
+    if not several:
+        raise InvalidInputError(
+            f"--class must be left out where a model has one output, got {of_class!r}."
+        )
+    if of_class not in classes:
+        raise InvalidInputError(f"--class must be one of {classes}, got {of_class!r}.")
+    return []
+
+
+def _summarise(
+    terminal: Terminal, batches: RowBatches, last: Explanation, out: Path, seconds: float
+) -> None:
     terminal.say(
-        f"Explained {stream.rows:,} rows in {seconds:.1f} s, in units of {found.units}; written to "
-        f"{out}."
+        f"Explained {batches.n_rows:,} rows in {seconds:.1f} s, in units of {last.units}; written "
+        f"to {out}."
     )
     terminal.result(
         {
             "out": str(out),
-            "rows": stream.rows,
+            "rows": batches.n_rows,
             "seconds": round(seconds, 3),
-            "units": found.units,
-            "base_value": found.base_values[0].tolist(),
-            "features": list(found.feature_names),
+            "units": last.units,
+            "base_value": last.base_values[0].tolist(),
+            "features": list(last.feature_names),
         }
     )
-
-
-def _check_class(wanted: str, labels: tuple[object, ...]) -> None:
-    if len(labels) < 3 or wanted not in map(str, labels):
-        known = f"{list(map(str, labels))}" if len(labels) > 2 else "this model has one output"
-        raise InvalidInputError(f"--class must be one of several classes, got {known}.")

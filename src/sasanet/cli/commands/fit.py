@@ -1,4 +1,4 @@
-"""``sasanet fit``: a table in, a model directory out."""
+"""``sasanet fit``: learn to predict a column of a table, and save the model to a directory."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from sasanet.cli import options
 from sasanet.cli.files.writing import check_free_for_model
 from sasanet.cli.options import Preset, Task
 from sasanet.cli.terminal import INTERRUPTED, Terminal, command
-from sasanet.errors import InterruptedFitWarning, InvalidInputError
+from sasanet.errors import InterruptedFitWarning, InvalidInputError, warn_user
 
 if TYPE_CHECKING:
-    from sasanet.cli.files.labels import Question
+    from sasanet.cli.files.labels import TrainingTable
 
 
 @command
@@ -26,10 +26,8 @@ def fit(
     terminal: Terminal,
     table: options.TablePath,
     target: options.Target,
-    out: Annotated[Path, typer.Option(help="The model's directory.", show_default=False)],
-    task: Annotated[Task, typer.Option(help="What the target asks; guessed if not given.")] = (
-        Task.auto
-    ),
+    out: Annotated[Path, typer.Option(help="Directory for the model.", show_default=False)],
+    task: options.TaskType = Task.auto,
     exclude: options.Exclude = None,
     categorical: options.Categorical = None,
     validation: Annotated[
@@ -47,83 +45,50 @@ def fit(
     encoding: options.Encoding = "utf-8",
     force: options.Force = False,
 ) -> None:
-    """Learn to predict a column of a table, and keep the model."""
+    """Learn to predict a column of a table, and save the model."""
     check_free_for_model(out, force)
-    from sasanet.cli.files.labels import read_question
+    from sasanet.cli.files.labels import read_training_table
     from sasanet.cli.files.reading import open_table
 
     source = open_table(table, encoding)
-    question = read_question(terminal, source, target, task, exclude, categorical)
-    hint = "; --task sets it otherwise" if task is Task.auto else ""
-    terminal.say(f"Target {target!r}: {question.task.value} ({question.why}){hint}.")
-    for note in question.notes:
-        terminal.note(f"Note: {note}")
-    model = make_model(question, terminal, time_limit, preset, seed)
-    extra = _read_validation(terminal, model, question, validation, encoding)
+    data = read_training_table(terminal, source, target, task, exclude, categorical)
+    _announce(terminal, target, data, inferred=task is Task.auto)
+    model = _make_model(data, terminal, time_limit, preset, seed)
+    held_out = _read_validation(terminal, model, data, validation, encoding)
     start = time.perf_counter()
-    interrupted = _train(model, question, extra, terminal)
+    interrupted = _train(model, data, held_out, terminal)
     seconds = time.perf_counter() - start
     model.save(out)
-    _tell(terminal, model, question, out, seconds, interrupted)
+    _summarise(terminal, model, data, out, seconds, interrupted)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
 
 
-def _tell(
-    terminal: Terminal, model: Any, question: Question, out: Path, seconds: float, interrupted: bool
-) -> None:
-    kinds = model.encoder_.is_number
-    terminal.say(
-        f"Fitted on {len(question.X):,} rows and {len(kinds)} columns ({sum(kinds)} numbers, "
-        f"{len(kinds) - sum(kinds)} categories) in {seconds:.1f} s; saved to {out}."
-    )
-    terminal.result(
-        {
-            "model": str(out),
-            "task": question.task.value,
-            "why": question.why,
-            "rows": len(question.X),
-            "columns": len(kinds),
-            "seconds": round(seconds, 3),
-            "interrupted": interrupted,
-        }
-    )
+def _announce(terminal: Terminal, target: str, data: TrainingTable, inferred: bool) -> None:
+    hint = "; --task sets it otherwise" if inferred else ""
+    terminal.say(f"Target {target!r}: {data.task.value} ({data.why}){hint}.")
+    for note in data.notes:
+        terminal.note(f"Note: {note}")
 
 
-def make_model(
-    question: Question, terminal: Terminal, time_limit: float | None, preset: str, seed: int
+def _make_model(
+    data: TrainingTable, terminal: Terminal, time_limit: float | None, preset: str, seed: int
 ) -> Any:
-    """Return the estimator for a question."""
-    kind = sasanet.SASANetRegressor if question.is_regression else sasanet.SASANetClassifier
+    """Return the estimator for a task."""
+    kind = sasanet.SASANetRegressor if data.is_regression else sasanet.SASANetClassifier
     return kind(
         preset=str(preset),
         time_limit=math.inf if time_limit is None else time_limit,
-        categorical_features=question.codes,
+        categorical_features=data.codes,
         random_state=seed,
         verbose=terminal.is_watched,
     )
 
 
-def _train(model: Any, question: Question, extra: Any, terminal: Terminal) -> bool:
-    """Fit, and tell whether Ctrl-C ended it early."""
-    if terminal.is_watched:
-        terminal.note("Learning: boosted trees read the table first, then the network trains …")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", InterruptedFitWarning)
-        model.fit(question.X, question.y, validation=extra)
-    interrupted = any(note.category is InterruptedFitWarning for note in caught)
-    for note in caught:
-        if note.category is not InterruptedFitWarning:
-            warnings.warn(note.message, note.category, stacklevel=2)
-    if interrupted:
-        terminal.note("Training was interrupted: the best state so far is kept and saved.")
-    return interrupted
-
-
 def _read_validation(
-    terminal: Terminal, model: Any, question: Question, validation: str | None, encoding: str
+    terminal: Terminal, model: Any, data: TrainingTable, validation: str | None, encoding: str
 ) -> Any:
-    """Tell the model which share of the rows to stop by, or return the rows of another table."""
+    """Give the model its validation share, or return the rows of another table."""
     if validation is None:
         return None
     if (share := _share(validation)) is not None:
@@ -133,12 +98,14 @@ def _read_validation(
     from sasanet.cli.files.reading import open_table, read_whole
     from sasanet.table.encoder import TableEncoder
 
-    table, target = open_table(Path(validation), encoding), str(question.y.name)
-    columns = TableEncoder(categorical_features=question.codes).fit(question.X).columns
-    check_columns(table, [*question.X.columns, target])
+    table = open_table(Path(validation), encoding)
+    target = str(data.y.name)
+    wanted = [*data.X.columns, target]
+    check_columns(table, wanted)
     with terminal.progress(f"reading {table.path.name}") as tick:
-        chunk = read_whole(table, [*question.X.columns, target], tick)
-    classes = () if question.is_regression else tuple(question.y.unique().tolist())
+        chunk = read_whole(table, wanted, tick)
+    columns = TableEncoder(categorical_features=data.codes).fit(data.X).columns
+    classes = () if data.is_regression else tuple(data.y.unique().tolist())
     return as_trained(chunk, columns), labels_as_trained(chunk, target, classes)
 
 
@@ -150,6 +117,50 @@ def _share(validation: str) -> float | None:
         return None
     if not 0 <= share < 1:
         raise InvalidInputError(
-            f"--validation must be a share from 0 to below 1 or a table, got {validation}."
+            f"--validation must be a table, or a share of at least 0 and below 1, got {validation}."
         )
     return share
+
+
+def _train(model: Any, data: TrainingTable, held_out: Any, terminal: Terminal) -> bool:
+    """Fit, and return whether Ctrl-C ended it early."""
+    if terminal.is_watched:
+        terminal.note("Fitting: first boosted trees that soften the labels, then the network …")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", InterruptedFitWarning)
+        model.fit(data.X, data.y, validation=held_out)
+    interrupted = False
+    for note in caught:
+        if note.category is InterruptedFitWarning:
+            interrupted = True
+        else:
+            warn_user(str(note.message), note.category)
+    if interrupted:
+        terminal.note("Training was interrupted: the best state so far is kept and saved.")
+    return interrupted
+
+
+def _summarise(
+    terminal: Terminal,
+    model: Any,
+    data: TrainingTable,
+    out: Path,
+    seconds: float,
+    interrupted: bool,
+) -> None:
+    kinds = model.encoder_.is_number
+    terminal.say(
+        f"Fitted on {len(data.X):,} rows and {len(kinds)} columns ({sum(kinds)} numbers, "
+        f"{len(kinds) - sum(kinds)} categories) in {seconds:.1f} s; saved to {out}."
+    )
+    terminal.result(
+        {
+            "model": str(out),
+            "task": data.task.value,
+            "why": data.why,
+            "rows": len(data.X),
+            "columns": len(kinds),
+            "seconds": round(seconds, 3),
+            "interrupted": interrupted,
+        }
+    )

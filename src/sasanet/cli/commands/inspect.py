@@ -1,11 +1,10 @@
-"""``sasanet inspect``: what a model was fitted on."""
+"""``sasanet inspect``: what a model was fitted on, how it was trained, and its certificate."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Column as Head
-from rich.table import Table
 
 from sasanet.cli import options
 from sasanet.cli.terminal import Terminal, command
@@ -14,17 +13,19 @@ if TYPE_CHECKING:
     from sasanet.estimator.sasanet import SASANetModel
     from sasanet.table.columns import Column
 
+_MOST_LEVELS = 5  # shown of a column
+
 
 @command
 def inspect(terminal: Terminal, model: options.ModelPath) -> None:
     """Show what a model was fitted on: columns, levels, base value, training, certificate."""
-    from sasanet.cli.files.chunks import load_model
+    from sasanet.cli.files.model_rows import load_model
 
     fitted = load_model(model, terminal)
     about = describe(fitted)
     classes = ", ".join(map(str, about["classes"]))
-    what = f"{about['task']} ({classes})" if classes else about["task"]
-    terminal.say(f"{about['class']}, {about['network']} network, {about['preset']} preset: {what}.")
+    task = f"{about['task']} ({classes})" if classes else about["task"]
+    terminal.say(f"{about['class']}, {about['network']} network, {about['preset']} preset: {task}.")
     base = ", ".join(f"{value:.4g}" for value in about["base_value"])
     terminal.say(f"Base value, in units of {about['units']}: {base}.")
     for phase in about["training"]:
@@ -32,7 +33,9 @@ def inspect(terminal: Terminal, model: options.ModelPath) -> None:
             f"Training, {phase['phase']}: {phase['epochs']} epochs, {phase['steps']:,} steps, "
             f"{phase['seconds']:.1f} s, last loss {phase['loss']:.4g}."
         )
-    terminal.say(_table(about["columns"]))
+    heads = [Head("column", overflow="fold"), Head("kind"), Head("values", overflow="fold")]
+    rows = [(one["name"], one["kind"], _values(one)) for one in about["columns"]]
+    terminal.say_table(heads, rows, title="Columns")
     certificate = getattr(fitted, "audit_", None)
     terminal.say(str(certificate) if certificate else "No certificate: `sasanet audit --keep`.")
     terminal.result(about)
@@ -49,7 +52,7 @@ def describe(model: SASANetModel) -> dict[str, Any]:
         "base_value": model.base_value_.tolist(),
         "network": model.network_.architecture.marginal,
         "preset": model.preset,
-        "columns": [_column(column) for column in model.encoder_.columns],
+        "columns": [_describe_column(column) for column in model.encoder_.columns],
         "training": _phases(model.history_),
         "audit": certificate.to_dict() if certificate else None,
     }
@@ -60,7 +63,7 @@ def _plain(label: Any) -> Any:
     return label.item() if hasattr(label, "item") else label
 
 
-def _column(column: Column) -> dict[str, Any]:
+def _describe_column(column: Column) -> dict[str, Any]:
     found: dict[str, Any] = {"name": column.name, "kind": column.kind}
     if column.kind == "number":
         low, high = column.knots[0], column.knots[-1]
@@ -80,15 +83,13 @@ def _phases(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return phases
 
 
-def _table(columns: list[dict[str, Any]]) -> Table:
-    name, values = (Head(head, overflow="fold") for head in ("column", "values"))
-    table = Table(name, "kind", values, title="Columns", title_justify="left")
-    for column in columns:
-        if column["kind"] == "number":
-            shown = f"{column['lowest']:.6g} to {column['highest']:.6g}, mean {column['mean']:.4g}"
-        else:
-            levels = [str(level) for level in column["levels"]]
-            more = f" · … ({len(levels)} levels)" if len(levels) > 5 else ""
-            shown = " · ".join(levels[:5]) + more
-        table.add_row(column["name"], column["kind"], shown)
-    return table
+def _values(column: dict[str, Any]) -> str:
+    """Return the range of a number, or the levels of a category."""
+    from sasanet.explanation.wording import cell_text
+
+    if column["kind"] == "number":
+        low, high = cell_text(column["lowest"]), cell_text(column["highest"])
+        return f"{low} to {high}, mean {column['mean']:.4g}"
+    levels = [str(level) for level in column["levels"]]
+    more = f" · … ({len(levels)} levels)" if len(levels) > _MOST_LEVELS else ""
+    return " · ".join(levels[:_MOST_LEVELS]) + more

@@ -1,1 +1,1 @@
-"""What ``sasanet compare`` compares with, and how."""
+"""The models that ``sasanet compare`` fits, and how it evaluates them."""

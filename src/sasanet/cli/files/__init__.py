@@ -1,1 +1,1 @@
-"""Tables in files: reading, the types of their columns, labels, and writing."""
+"""Files of the commands: tables are read, their columns typed, results written."""

@@ -1,8 +1,8 @@
-"""The cells of a file in, columns a model can learn from, or the ones it has learned, out.
+"""Types of columns: inferred from the cells for training, taken from the model afterwards.
 
-Learning: a column of text is numbers if every filled cell is one and none begins with zeros, as
-codes do; integers with more digits than a float can hold are refused. Afterwards the model's own
-memory decides, column by column, so that every chunk of every file is read alike.
+A column of text holds numbers if every filled cell is one and none begins with zeros, as codes do;
+integers with more digits than a float can hold are refused. Afterwards the model's own encoder
+decides, column by column, so that every chunk of every file is read alike.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sasanet.cli.files.reading import Chunk, Table
+from sasanet.cli.files.tables import Chunk, Table
 from sasanet.errors import InvalidInputError
 from sasanet.table.columns import Column
 from sasanet.table.reading import Level
 
-# What a CSV file writes for a missing cell: the words pandas takes for it.
+# What stands for a missing cell in CSV files: the words pandas takes for it.
 MISSING = frozenset(("", "NA", "N/A", "n/a", "#NA", "#N/A", "#N/A N/A", "<NA>"))
 MISSING |= {"NaN", "nan", "-NaN", "-nan", "NULL", "null", "None"}
 MISSING |= {"1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"}
-_WHOLE = 2**53  # beyond it a float cannot tell two neighbouring integers apart
+_LARGEST_EXACT = 2**53  # beyond it a float cannot tell two neighbouring integers apart
 _FEW = 10  # different numbers among words are levels, such as "1", "2", "3+"; more are numbers
 
 
 @dataclass(frozen=True)
-class Learned:
-    """Columns to learn from, and what the user should know about them."""
+class TypedColumns:
+    """Columns with their inferred types, and what the user should know about them."""
 
     frame: pd.DataFrame
     notes: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ def _no_column(table: Table, name: str, option: str) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    """Name the first few, and say how many there are."""
+    """Return the first few names, and how many there are."""
     more = f", … ({len(names)} in all)" if len(names) > 5 else ""
     return ", ".join(map(repr, names[:5])) + more
 
@@ -69,52 +69,63 @@ def check_columns(table: Table, wanted: Sequence[str]) -> None:
     if missing:
         raise InvalidInputError(
             f"{table.path} must have the {len(wanted)} columns the model was fitted on, got "
-            f"missing: {_some(missing)}; it has {_some(table.names)}."
+            f"{_some(table.names)}, without {_some(missing)}."
         )
 
 
-# --- learning --------------------------------------------------------------------------------
+# --- inferring -------------------------------------------------------------------------------
 
 
-def learn(chunk: Chunk, names: Sequence[str], categorical: Sequence[str]) -> Learned:
+def infer_columns(chunk: Chunk, names: Sequence[str], categorical: Sequence[str]) -> TypedColumns:
     """Return the columns of a table to fit on; those named as categorical stay text."""
     columns, notes = {}, []
     for name in names:
-        columns[name], note = learn_column(chunk, name, name in categorical)
+        columns[name], note = infer_column(chunk, name, name in categorical)
         notes += [note] if note else []
-    return Learned(pd.DataFrame(columns), tuple(notes))
+    return TypedColumns(pd.DataFrame(columns), tuple(notes))
 
 
-def learn_column(chunk: Chunk, name: str, as_text: bool = False) -> tuple[pd.Series, str]:
-    """Return one column and a remark about it, or ''."""
+def infer_column(chunk: Chunk, name: str, categorical: bool = False) -> tuple[pd.Series, str]:
+    """Return one column and a note about it, or ''."""
     cells = chunk.frame[name]
-    cells = cells if chunk.typed else cells.mask(cells.isin(MISSING))
+    if not chunk.typed:
+        cells = cells.mask(cells.isin(MISSING))
     if cells.isna().all():
         raise InvalidInputError(
-            f"Column {name!r} must hold a value somewhere, got all {len(cells)} cells are "
-            f"missing; leave it out with --exclude {name!r}."
+            f"Column {name!r} must hold a value somewhere, got {len(cells)} missing cells; leave "
+            f"it out with --exclude {name!r}."
         )
-    if chunk.typed or as_text:
-        if not as_text and cells.dtype.kind in "iu":
-            _refuse_huge(chunk, name, cells.abs() > _WHOLE)
-        return cells, "" if cells.dtype.kind in "iufb" else _named_ids(cells, name)
+    if categorical:
+        return cells, "" if cells.dtype.kind in "iufb" else _note_unique(cells, name)
+    return _typed_column(chunk, name, cells) if chunk.typed else _text_column(chunk, name, cells)
+
+
+def _typed_column(chunk: Chunk, name: str, cells: pd.Series) -> tuple[pd.Series, str]:
+    """Return a column that has a type of its own."""
+    if cells.dtype.kind in "iu":
+        _refuse_huge(chunk, name, cells.abs() > _LARGEST_EXACT)
+    return cells, "" if cells.dtype.kind in "iufb" else _note_unique(cells, name)
+
+
+def _text_column(chunk: Chunk, name: str, cells: pd.Series) -> tuple[pd.Series, str]:
+    """Return a column of text as numbers, if all of it are numbers."""
     numbers = pd.to_numeric(cells, errors="coerce")
     words = cells.notna() & numbers.isna()
     if words.any():
         _refuse_mixture(chunk, name, numbers, words)
-        return cells, _named_ids(cells, name)
+        return cells, _note_unique(cells, name)
     if cells.str.fullmatch(r"\s*[+-]?0[0-9]+\s*").fillna(False).any():
         why = "some of its values begin with zeros, as codes do"
-        remark = f"Column {name!r} is read as categories, not numbers: {why}."
-        return cells, _named_ids(cells, name) or remark
+        note = f"Column {name!r} is read as categories, not numbers: {why}."
+        return cells, _note_unique(cells, name) or note
     _refuse_infinity(chunk, name, numbers)
-    large = numbers.abs() > _WHOLE
-    _refuse_huge(chunk, name, large & cells.str.fullmatch(r"\s*[+-]?[0-9]+\s*").fillna(False))
+    whole = cells.str.fullmatch(r"\s*[+-]?[0-9]+\s*").fillna(False)
+    _refuse_huge(chunk, name, whole & (numbers.abs() > _LARGEST_EXACT))
     return numbers, ""
 
 
 def _refuse_huge(chunk: Chunk, name: str, huge: pd.Series) -> None:
-    """Refuse integers that would come out changed."""
+    """Refuse integers that a float would change."""
     if huge.any():
         first = int(huge.to_numpy().argmax())
         raise InvalidInputError(
@@ -124,20 +135,20 @@ def _refuse_huge(chunk: Chunk, name: str, huge: pd.Series) -> None:
         )
 
 
-def _named_ids(cells: pd.Series, name: str) -> str:
-    """Warn of a column with another text in every row: nothing can be learned from a name."""
+def _note_unique(cells: pd.Series, name: str) -> str:
+    """Return a note about a column with another text in nearly every row."""
     try:
         distinct = cells.nunique()
-    except TypeError:  # lists and the like: the encoder refuses them
+    except TypeError:  # lists and dicts: the encoder refuses them
         return ""
     if len(cells) < 20 or distinct < 0.9 * len(cells):
         return ""
     what = f"Column {name!r} has {distinct:,} different texts in {len(cells):,} rows"
-    return f"{what}: a name or a date teaches nothing; --exclude {name!r} leaves it out."
+    return f"{what}: names and dates do not generalise; --exclude {name!r} leaves it out."
 
 
 def _refuse_mixture(chunk: Chunk, name: str, numbers: pd.Series, words: pd.Series) -> None:
-    """Refuse words among numbers; few different numbers among words are levels like these."""
+    """Refuse words among numbers; a few different numbers among words are levels like them."""
     if numbers.notna().sum() <= words.sum() or numbers.nunique() <= _FEW:
         return
     first = int(words.to_numpy().argmax())
@@ -159,16 +170,16 @@ def _refuse_infinity(chunk: Chunk, name: str, numbers: pd.Series) -> None:
         )
 
 
-# --- as learned ------------------------------------------------------------------------------
+# --- as in training --------------------------------------------------------------------------
 
 
 def as_trained(chunk: Chunk, columns: Sequence[Column]) -> pd.DataFrame:
-    """Return the columns a model was fitted on, as it knows them."""
+    """Return the columns a model was fitted on, with the types they had in training."""
     return pd.DataFrame({column.name: column_as_trained(chunk, column) for column in columns})
 
 
 def column_as_trained(chunk: Chunk, column: Column) -> pd.Series:
-    """Return one column as the model knows it: numbers, or levels of the known kind."""
+    """Return one column with its type in training: numbers, or levels of the same type."""
     cells = chunk.frame[column.name]
     text = isinstance(cells.dtype, pd.StringDtype) or cells.dtype == object
     if column.kind == "number":
@@ -191,7 +202,7 @@ def _numbers(chunk: Chunk, name: str) -> pd.Series:
     if (words := cells.notna() & numbers.isna()).any():
         first = int(words.to_numpy().argmax())
         raise InvalidInputError(
-            f"Column {name!r} must hold numbers, as the model was fitted on, got "
+            f"Column {name!r} must hold numbers, as in training, got "
             f"{short(cells.iloc[first])} {chunk.where(first)}; correct it, or empty it if it is "
             "missing."
         )
@@ -200,7 +211,7 @@ def _numbers(chunk: Chunk, name: str) -> pd.Series:
 
 
 def _as_level(text: str, known: dict[str, Level]) -> Level:
-    """Return the level a text stands for: "true" is True, "3.0" is 3; others stay unknown text."""
+    """Return the level a text stands for: "true" is True, "3.0" is 3; unseen text stays text."""
     for spelling in (text, text.strip(), text.strip().capitalize()):
         if spelling in known:
             return known[spelling]
@@ -221,7 +232,7 @@ def labels_as_trained(chunk: Chunk, name: str, classes: Sequence[Any]) -> NDArra
     if classes and isinstance(classes[0], str):
         labels = labels.astype("str")
     elif classes:
-        _refuse_strangers(chunk, name, labels, classes)
+        _refuse_other_classes(chunk, name, labels, classes)
         return np.array(labels.tolist(), dtype=type(classes[0]))
     return labels.to_numpy()
 
@@ -232,15 +243,17 @@ def refuse_unlabelled(chunk: Chunk, name: str, labels: pd.Series) -> None:
     if missing.any():
         raise InvalidInputError(
             f"The target {name!r} must be filled in every row, got {missing.sum():,} of "
-            f"{len(labels):,} are missing, the first {chunk.where(int(missing.argmax()))}; fill "
+            f"{len(labels):,} cells missing, the first {chunk.where(int(missing.argmax()))}; fill "
             "them or delete these rows."
         )
 
 
-def _refuse_strangers(chunk: Chunk, name: str, labels: pd.Series, classes: Sequence[Any]) -> None:
-    strange = ~labels.isin(list(classes)).to_numpy()
-    if strange.any():
-        first = int(strange.argmax())
+def _refuse_other_classes(
+    chunk: Chunk, name: str, labels: pd.Series, classes: Sequence[Any]
+) -> None:
+    other = ~labels.isin(list(classes)).to_numpy()
+    if other.any():
+        first = int(other.argmax())
         raise InvalidInputError(
             f"The target {name!r} must hold the model's classes {short(list(classes))}, got "
             f"{short(labels.iloc[first])} {chunk.where(first)}."

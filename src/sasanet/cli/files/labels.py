@@ -1,4 +1,4 @@
-"""The target column in, what kind of question it asks out: guessed, and said why."""
+"""The table to learn from: its features, its labels, and the task that the labels suggest."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from sasanet.cli.files.column_types import Learned, learn, learn_column, pick, refuse_unlabelled
-from sasanet.cli.files.reading import Chunk, Table, read_whole
+from sasanet.cli.files.column_types import infer_column, infer_columns, pick, refuse_unlabelled
+from sasanet.cli.files.reading import read_whole
+from sasanet.cli.files.tables import Chunk, Table
 from sasanet.cli.options import Task
 from sasanet.cli.terminal import Terminal
 from sasanet.errors import InvalidInputError
@@ -18,30 +19,39 @@ _FEW_NUMBERS = 10  # whole numbers with at most so many different values are tak
 
 
 @dataclass(frozen=True)
-class Question:
-    """A table to learn from: features, labels, and what kind of answer is wanted."""
+class TrainingTable:
+    """A table to learn from: features, labels, and the task."""
 
     X: pd.DataFrame
     y: pd.Series
     task: Task
-    why: str
+    why: str  # this task, in words
     notes: tuple[str, ...]
     codes: tuple[str, ...]  # columns of numbers to be read as categories
 
     @property
     def is_regression(self) -> bool:
-        """Whether the answer is a number."""
+        """Whether numbers are predicted."""
         return self.task is Task.regression
 
 
-def read_question(
+@dataclass(frozen=True)
+class Labels:
+    """The target column, the task, and why it is that one."""
+
+    y: pd.Series
+    task: Task
+    why: str
+
+
+def read_training_table(
     terminal: Terminal,
     table: Table,
     target: str,
     task: Task,
     exclude: list[str] | None,
     categorical: list[str] | None,
-) -> Question:
+) -> TrainingTable:
     """Read a whole table to learn from."""
     [target] = pick(table, [target], "--target")
     left_out = {target, *pick(table, exclude or (), "--exclude")}
@@ -49,55 +59,79 @@ def read_question(
     names = [name for name in table.names if name not in left_out]
     if not names:
         raise InvalidInputError(
-            f"A table must have a column beside the target {target!r}, got {table.path} has "
-            "none left to learn from."
+            f"A table must have a column to learn from beside the target {target!r}, got none in "
+            f"{table.path}."
         )
     with terminal.progress(f"reading {table.path.name}") as tick:
         chunk = read_whole(table, [*names, target], tick)
-    labels, task, why = read_labels(chunk, target, task)
-    learned: Learned = learn(chunk, names, codes)
-    numbers = tuple(name for name in codes if learned.frame[name].dtype.kind in "iufb")
-    return Question(learned.frame, labels, task, why, learned.notes, numbers)
+    labels = read_labels(chunk, target, task)
+    features = infer_columns(chunk, names, codes)
+    numbers = tuple(name for name in codes if features.frame[name].dtype.kind in "iufb")
+    return TrainingTable(features.frame, labels.y, labels.task, labels.why, features.notes, numbers)
 
 
-def read_labels(chunk: Chunk, target: str, task: Task) -> tuple[pd.Series, Task, str]:
-    """Return the labels, what is asked about them, and why that was concluded."""
-    labels, _ = learn_column(chunk, target, as_text=False)
-    refuse_unlabelled(chunk, target, labels)
-    numeric, distinct = labels.dtype.kind in "iuf", labels.nunique()
-    whole = numeric and bool((labels % 1 == 0).all())
-    if distinct < 2:
+def read_labels(chunk: Chunk, target: str, task: Task) -> Labels:
+    """Return the labels, and the task that is asked for or that they suggest."""
+    cells, _ = infer_column(chunk, target)
+    refuse_unlabelled(chunk, target, cells)
+    if cells.nunique() < 2:
         raise InvalidInputError(
-            f"The target {target!r} must have at least two different values, got every row "
-            f"has {labels.iloc[0]!r}; choose another --target, or more rows."
+            f"The target {target!r} must have at least two different values, got "
+            f"{cells.iloc[0]!r} in every row; choose another --target, or more rows."
         )
-    given = "as asked" if task is not Task.auto else ""
-    if task is Task.auto:
-        classes = not numeric or (whole and distinct <= _FEW_NUMBERS)
-        task = Task.classification if classes else Task.regression
+    inferred = task is Task.auto
+    if inferred:
+        task = _infer_task(cells)
     if task is Task.regression:
-        if not numeric:
-            raise InvalidInputError(
-                f"The target {target!r} must hold numbers for --task regression, got "
-                f"{labels.iloc[0]!r} {chunk.where(0)}; use --task classification."
-            )
-        return labels, task, given or f"{distinct:,} different numbers"
-    _refuse_many_classes(labels, target, distinct)
-    labels = labels.astype(np.int64) if whole else labels
-    labels = labels.astype("str") if numeric and not whole else labels
-    return labels, task, given or _count(labels)
+        _refuse_words(chunk, target, cells)
+        why = f"{cells.nunique():,} different numbers"
+    else:
+        _refuse_many_classes(cells, target)
+        cells = _as_classes(cells)
+        why = _count_classes(cells)
+    return Labels(cells, task, why if inferred else "as asked")
 
 
-def _refuse_many_classes(labels: pd.Series, target: str, distinct: int) -> None:
-    if distinct > min(_MOST_CLASSES, len(labels) // 2):
+def _infer_task(cells: pd.Series) -> Task:
+    """Return regression for numbers with fractions or many different values."""
+    few = _are_whole(cells) and cells.nunique() <= _FEW_NUMBERS
+    return Task.regression if _are_numbers(cells) and not few else Task.classification
+
+
+def _are_numbers(cells: pd.Series) -> bool:
+    return cells.dtype.kind in "iuf"
+
+
+def _are_whole(cells: pd.Series) -> bool:
+    return _are_numbers(cells) and bool((cells % 1 == 0).all())
+
+
+def _as_classes(cells: pd.Series) -> pd.Series:
+    """Return labels as integers or text; 1.0 is 1, and 1.5 is a name."""
+    if _are_whole(cells):
+        return cells.astype(np.int64)
+    return cells.astype("str") if _are_numbers(cells) else cells
+
+
+def _refuse_words(chunk: Chunk, target: str, cells: pd.Series) -> None:
+    if not _are_numbers(cells):
+        raise InvalidInputError(
+            f"The target {target!r} must hold numbers for --task regression, got "
+            f"{cells.iloc[0]!r} {chunk.where(0)}; use --task classification."
+        )
+
+
+def _refuse_many_classes(cells: pd.Series, target: str) -> None:
+    n_classes = cells.nunique()
+    if n_classes > min(_MOST_CLASSES, len(cells) // 2):
         raise InvalidInputError(
             f"The target {target!r} must have at most {_MOST_CLASSES} classes and several rows of "
-            f"each, got {distinct:,} different values in {len(labels):,} rows; choose another "
+            f"each, got {n_classes:,} different values in {len(cells):,} rows; choose another "
             "--target, or --task regression if they are numbers."
         )
 
 
-def _count(labels: pd.Series) -> str:
+def _count_classes(labels: pd.Series) -> str:
     """Return the classes with their numbers of rows, in words."""
     counts = labels.value_counts().sort_index()
     shown = [f"{name!r} in {count:,} rows" for name, count in counts.head(5).items()]

@@ -1,27 +1,32 @@
-"""Tables in, files out: whole or not at all, and never over an existing one unless told to.
+"""Tables to files: whole or not at all, and never over an existing file unless told to.
 
-A file is written under a temporary name beside its place and takes its place at the end, so that
-whatever goes wrong leaves nothing half-written and everything that was there as it was.
+Text in CSV files is escaped where a spreadsheet would take it for a formula: cells come from
+tables of unknown origin, and a formula can fetch and run things. Parquet and JSON Lines hold the
+text as it is.
 """
 
 from __future__ import annotations
 
+import csv
 import gzip
-import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
-from sasanet.errors import InvalidInputError
+from sasanet.errors import InvalidInputError, need_package
+from sasanet.whole_files import check_can_make, check_can_write, replacing
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FORMATS = (".csv", ".csv.gz", ".parquet", ".jsonl", ".jsonl.gz")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
-class Sink(Protocol):
+class TableWriter(Protocol):
     """Takes a table in parts."""
 
     def write(self, part: pd.DataFrame) -> None:
@@ -30,11 +35,8 @@ class Sink(Protocol):
 
 def check_free(path: Path, force: bool, source: Path | None = None) -> None:
     """Refuse a place that cannot or must not be written, before any work is done."""
-    if path.is_dir():
-        raise InvalidInputError(f"--out must be a file, got {path} is a directory.")
-    if not path.absolute().parent.is_dir():
-        raise InvalidInputError(f"There is no directory {path.parent} for --out; make it first.")
-    if source is not None and path.exists() and path.samefile(source):
+    check_can_write(path)
+    if source is not None and path.exists() and source.exists() and path.samefile(source):
         raise InvalidInputError(f"--out must not be the table that is read, got {path}.")
     if path.exists() and not force:
         raise InvalidInputError(
@@ -43,14 +45,15 @@ def check_free(path: Path, force: bool, source: Path | None = None) -> None:
 
 
 def check_free_for_model(folder: Path, force: bool) -> None:
-    """Refuse a directory that holds something, unless it is a model that may be replaced."""
+    """Refuse a directory that cannot be written, or that holds something else than a model."""
     if folder.exists() and not folder.is_dir():
-        raise InvalidInputError(f"--out must be a directory, got {folder} is a file.")
+        raise InvalidInputError(f"--out must be a directory, got the file {folder}.")
+    check_can_make(folder)
     if not folder.is_dir() or not any(folder.iterdir()):
         return
     if not (folder / "model.json").exists():
         raise InvalidInputError(
-            f"--out must be a new or empty directory, got {folder} holds other files."
+            f"--out must be a new or empty directory, got other files in {folder}."
         )
     if not force:
         raise InvalidInputError(
@@ -67,48 +70,60 @@ def check_format(path: Path) -> str:
 
 
 @contextmanager
-def open_sink(path: Path) -> Iterator[Sink]:
-    """Yield something to write tables to; the file appears when the block ends well."""
+def open_writer(path: Path) -> Iterator[TableWriter]:
+    """Yield a writer of tables; the file appears when the block ends without an error."""
     ending = check_format(path)
     with replacing(path) as draft:
         if ending == ".parquet":
-            sink = _ParquetSink(draft)
+            writer = _ParquetWriter(draft)
             try:
-                yield sink
+                yield writer
             finally:
-                sink.close()
+                writer.close()
             return
         with _open_text(draft, ending.endswith(".gz")) as file:
-            yield _JsonLinesSink(file) if ending.startswith(".jsonl") else _CsvSink(file)
+            yield _JsonLinesWriter(file) if ending.startswith(".jsonl") else _CsvWriter(file)
 
 
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary name beside a file; what is there at the end takes the file's place."""
-    draft = path.with_name(f".{os.getpid()}.draft.{path.name}")  # the ending may matter
-    try:
-        yield draft
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _open_text(path: Path, packed: bool) -> Any:
-    if packed:
+def _open_text(path: Path, compressed: bool) -> Any:
+    if compressed:
         return gzip.open(path, "wt", compresslevel=3, encoding="utf-8", newline="")
     return path.open("w", encoding="utf-8", newline="")
 
 
-class _CsvSink:
+def escape_formula(cell: Any) -> Any:
+    """Return a cell that no spreadsheet takes for a formula; numbers are none.
+
+    Examples
+    --------
+    >>> escape_formula("=1+1"), escape_formula("-1.5"), escape_formula("age = 31")
+    ("'=1+1", '-1.5', 'age = 31')
+    """
+    if isinstance(cell, str) and cell.startswith(_FORMULA_STARTS) and not _NUMBER.fullmatch(cell):
+        return f"'{cell}"
+    return cell
+
+
+class _CsvWriter:
     def __init__(self, file: IO[str]) -> None:
-        self._file, self._begun = file, False
+        self._file = file
+        self._begun = False
 
     def write(self, part: pd.DataFrame) -> None:
-        part.to_csv(self._file, index=False, header=not self._begun)
+        escaped = part.rename(columns=escape_formula)
+        texts = [name for name, column in escaped.items() if column.dtype.kind not in "iufb"]
+        for name in texts:
+            escaped[name] = escaped[name].map(escape_formula, na_action="ignore")
+        # Python before 3.13 leaves carriage returns unquoted, and readers take them for line ends.
+        returns = any("\r" in str(name) for name in escaped) or any(
+            escaped[name].astype(str).str.contains("\r", regex=False).any() for name in texts
+        )
+        quoting: Any = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
+        escaped.to_csv(self._file, index=False, header=not self._begun, quoting=quoting)
         self._begun = True
 
 
-class _JsonLinesSink:
+class _JsonLinesWriter:
     def __init__(self, file: IO[str]) -> None:
         self._file = file
 
@@ -118,12 +133,10 @@ class _JsonLinesSink:
         )
 
 
-class _ParquetSink:
+class _ParquetWriter:
     """One row group per part; the first part decides the types."""
 
     def __init__(self, path: Path) -> None:
-        from sasanet.errors import need_package
-
         self._pa = need_package("pyarrow", "parquet")
         self._pq = need_package("pyarrow.parquet", "parquet")
         self._path = path

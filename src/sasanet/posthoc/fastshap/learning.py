@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from sasanet.network.coalitions import add_up, kernel_coalitions, random_coalitions
-from sasanet.network.embedding.cells import make_tokens
+from sasanet.network.embedding.cells import make_embedding
 from sasanet.network.interface import TabularNetwork
 from sasanet.posthoc.fastshap.games import BatchGame, PositionedRows
 from sasanet.table.encoder import TableEncoder
@@ -34,7 +34,7 @@ class CoalitionNetwork(TabularNetwork):
 
     def __init__(self, encoder: TableEncoder, width: int, n_outputs: int) -> None:
         super().__init__()
-        self.tokens = make_tokens(encoder.places, encoder.is_number, width, None, nn.ELU())
+        self.embedding = make_embedding(encoder.places, encoder.is_number, width, None, nn.ELU())
         self.bias = nn.Parameter(torch.zeros(width))
         self.body = nn.Sequential(
             nn.ELU(), nn.Linear(width, width), nn.ELU(), nn.Linear(width, n_outputs)
@@ -42,7 +42,7 @@ class CoalitionNetwork(TabularNetwork):
 
     def values(self, cells: Tensor, coalitions: Tensor) -> Tensor:
         """Return the outputs for every coalition; missing cells must be absent from all."""
-        found: Tensor = self.body(self.tokens.coalition_sums(cells, coalitions) + self.bias)
+        found: Tensor = self.body(self.embedding.coalition_sums(cells, coalitions) + self.bias)
         return found
 
 

@@ -12,7 +12,7 @@ from cli_run import done, run
 from sasanet import SASANetClassifier, load
 from sasanet.audit import Audit
 from sasanet.cli import main
-from sasanet.cli.comparison import rivals
+from sasanet.cli.comparison import models
 from sasanet.cli.terminal import sentence
 from sasanet.datasets import load_penguins
 
@@ -123,8 +123,8 @@ def test_a_linear_ranking_adds_up_the_levels_of_a_column():
     X = pd.DataFrame({"noise_1": random.randn(300), "word": random.choice(["a", "b"], 300)})
     X["word"] = X["word"].astype("category")
     y = (X["word"] == "a").to_numpy().astype(int)
-    rows = rivals.Rows(X, X, y, y, regression=False, seed=0)
-    strength = rivals.fit_linear(rows).rank(X)
+    rows = models.Split(X, X, y, y, regression=False, seed=0)
+    strength = models.fit_linear(rows).importance(X)
     assert strength[1] > 10 * strength[0]
 
 
@@ -181,7 +181,7 @@ def test_it_runs_as_a_module():
 
 def test_surprises_become_a_sentence_too():
     assert sentence(RuntimeError("a\nb")) == (
-        "This did not work, RuntimeError: a b; add --debug to see where."
+        "Unexpected RuntimeError: a b; add --debug to see where."
     )
     gone = FileNotFoundError(2, "No such file or directory", "x.csv")
     assert sentence(gone) == "x.csv cannot be used: No such file or directory."

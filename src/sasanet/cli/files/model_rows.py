@@ -1,0 +1,120 @@
+"""The rows of a file as a fitted model knows them: in batches of bounded memory, or whole."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sasanet import load
+from sasanet.cli.files.column_types import (
+    as_trained,
+    check_columns,
+    infer_column,
+    labels_as_trained,
+    pick,
+)
+from sasanet.cli.files.output_columns import ROW
+from sasanet.cli.files.reading import no_rows, open_table, read_whole
+from sasanet.cli.terminal import Terminal
+from sasanet.errors import InvalidInputError
+from sasanet.estimator.sasanet import SASANetModel
+
+_NUMBERS_AT_ONCE = 400_000  # attributions in one batch: tens of megabytes with all their text
+_FEWEST_ROWS = 100  # in a batch
+
+
+def load_model(path: Path, terminal: Terminal) -> SASANetModel:
+    """Read a saved model; a missing, incomplete or foreign directory is refused."""
+    if not path.exists():
+        raise InvalidInputError(f"There is no model {path}; `sasanet fit` writes one.")
+    with terminal.progress(f"loading {path}"):
+        return load(path)
+
+
+class RowBatches:
+    """The rows of a file in batches, each with the features of a model.
+
+    Parameters
+    ----------
+    model : SASANetModel
+        A fitted model.
+    path : Path
+        The table; columns the model does not know are ignored.
+    encoding : str
+        Of CSV files.
+    row_name : str, optional
+        A column to copy, which identifies the rows.
+    outputs : collection of str
+        Columns that will be written beside it, and so cannot have its name.
+    """
+
+    def __init__(
+        self,
+        model: SASANetModel,
+        path: Path,
+        encoding: str,
+        row_name: str | None,
+        outputs: Collection[str],
+    ) -> None:
+        self.model = model
+        self.table = open_table(path, encoding)
+        check_columns(self.table, model.encoder_.names)
+        self.row_name = pick(self.table, [row_name], "--id")[0] if row_name else None
+        if self.row_name in (ROW, *outputs):
+            raise InvalidInputError(
+                f"--id must differ from the columns that are written, got {row_name!r}; "
+                "rename it in the table."
+            )
+        self.n_rows = 0  # read so far
+
+    def __iter__(self) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
+        """Yield features, and a table that begins with the number and name of every row."""
+        names = list(self.model.encoder_.names)
+        wanted = list(dict.fromkeys([*names, *([self.row_name] if self.row_name else [])]))
+        numbers = len(names) * len(self.model.base_value_)
+        for chunk in self.table.chunks(wanted, max(_FEWEST_ROWS, _NUMBERS_AT_ONCE // numbers)):
+            first = self.n_rows + 1
+            self.n_rows += len(chunk.frame)
+            rows = pd.DataFrame({ROW: np.arange(first, self.n_rows + 1)})
+            if self.row_name:
+                rows[self.row_name] = chunk.frame[self.row_name]
+            yield as_trained(chunk, self.model.encoder_.columns), rows
+        if not self.n_rows:
+            raise no_rows(self.table)
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """All rows of a file: a model's features, and labels and a group where they are asked for."""
+
+    X: pd.DataFrame
+    y: Any
+    group: pd.Series | None
+
+
+def read_rows(
+    terminal: Terminal,
+    model: SASANetModel,
+    path: Path,
+    encoding: str,
+    target: str | None,
+    group: str | None = None,
+) -> LabelledRows:
+    """Read a whole table for a model, with the columns of ``--target`` and ``--group``."""
+    source = open_table(path, encoding)
+    names = list(model.encoder_.names)
+    check_columns(source, names)
+    extra = pick(source, [target] if target else [], "--target")
+    extra += pick(source, [group] if group else [], "--group")
+    with terminal.progress(f"reading {path.name}") as tick:
+        chunk = read_whole(source, list(dict.fromkeys([*names, *extra])), tick)
+    X = as_trained(chunk, model.encoder_.columns)
+    y = labels_as_trained(chunk, target, model.target_.labels) if target else None
+    if group is None:
+        return LabelledRows(X, y, None)
+    return LabelledRows(X, y, X[group] if group in X else infer_column(chunk, group)[0])

@@ -1,0 +1,61 @@
+"""The columns that ``predict`` and ``explain`` write, beside the rows' numbers and names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from sasanet.estimator.sasanet import SASANetModel
+from sasanet.explanation.explanation import Explanation, flat
+
+ROW = "row"  # the column of row numbers
+
+
+def prediction_columns(model: SASANetModel) -> list[str]:
+    """Return the names of the columns that :func:`prediction_frame` makes."""
+    return ["prediction", *(f"probability_{label}" for label in _classes(model))]
+
+
+def prediction_frame(model: SASANetModel, X: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the prediction of every row and, for classes, the probability of each."""
+    columns = [model.predict(X)]
+    if _classes(model):
+        columns += list(model.predict_proba(X).T)
+    found = dict(zip(prediction_columns(model), columns, strict=True))
+    return pd.concat([rows, pd.DataFrame(found)], axis=1)
+
+
+def _classes(model: SASANetModel) -> tuple[object, ...]:
+    return model.target_.labels if hasattr(model, "predict_proba") else ()
+
+
+def explanation_columns(
+    features: Sequence[str], outputs: Sequence[str], top: int, refined: bool
+) -> list[str]:
+    """Return the names of the columns that :func:`explanation_frame` makes."""
+    tails = [f" | {name}" for name in outputs] or [""]
+    return [
+        *(what + tail for what in ("prediction", "base_value") for tail in tails),
+        *(f"reason_{number}" for number in range(1, top + 1)),
+        *(
+            f"{what}_{name}{tail}"
+            for what in (("phi", "error") if refined else ("phi",))
+            for name in features
+            for tail in tails
+        ),
+    ]
+
+
+def explanation_frame(e: Explanation, top: int, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return an explanation with one line per row; the reasons in words come first."""
+    names = explanation_columns(e.feature_names, e.output_names, top, e.error_std is not None)
+    parts = [pd.DataFrame(flat(np.asarray(array))) for array in (e.prediction, e.base_values)]
+    if top:
+        reasons = [(said + [None] * top)[:top] for said in e.all_reasons(top)]
+        parts.append(pd.DataFrame(reasons, dtype="str"))
+    for array in (e.values, e.error_std):
+        if array is not None:
+            parts.append(pd.DataFrame(flat(array)))
+    return pd.concat([rows, pd.concat(parts, axis=1).set_axis(names, axis=1)], axis=1)
