@@ -9,7 +9,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from sasanet.network.architecture import Architecture, named
+from sasanet.network.architecture import Architecture, find_architecture
 from sasanet.table.columns import Columns
 from sasanet.training import loop
 from sasanet.training.loop import EarlyStopping, Phase, Rows
@@ -38,7 +38,7 @@ PARTS = {
 
 def briefly(network: str | Architecture, steps: int = 5) -> Architecture:
     """Return a shape by its name; its Shapley module, if it learns at all, learns so many steps."""
-    shape = named(network)
+    shape = find_architecture(network)
     if shape.attribution in ("closed_form", "none"):
         return shape
     return replace(shape, attribution_steps=steps)

@@ -100,8 +100,8 @@ def effort(name: str) -> dict[str, Any]:
     noise = float((truth.error_std**2).mean())
     result = {}
     for pinned, followed in ((0, 4), (0, 16), (1, 16), (2, 4), (2, 16), (3, 16), (4, 16)):
-        choice = closed_form.Effort(pinned, followed)
-        with patch.object(closed_form, "_effort", lambda _, c=choice: c):
+        choice = closed_form.CellBudget(pinned, followed)
+        with patch.object(closed_form, "_cell_budget", lambda _, c=choice: c):
             start = time.perf_counter()
             found = model.explain(rows).values
             seconds = time.perf_counter() - start

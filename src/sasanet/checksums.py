@@ -60,7 +60,7 @@ def pack_weights(network: nn.Module) -> tuple[bytes, str]:
 
 
 def _unshared(network: nn.Module) -> dict[str, Tensor]:
-    """Return the weights, each tensor once: tokens shared by both modules have two names."""
+    """Return the weights, each tensor once: an embedding shared by both modules has two names."""
     seen: set[int] = set()
     kept = {}
     for name, tensor in network.state_dict(keep_vars=True).items():

@@ -177,7 +177,9 @@ def test_a_setting_that_cannot_be_is_named(name, settings):
 
 def test_too_many_pairs_of_columns_are_refused_with_the_way_out():
     X = np.random.RandomState(0).normal(size=(40, 65))
-    with pytest.raises(InvalidInputError, match="structure must be 'deep' beyond 64 columns"):
+    with pytest.raises(
+        InvalidInputError, match="structure must be 'deep' for more than 64 columns"
+    ):
         make("SHAPNetRegressor").fit(X, X[:, 0])
     assert make("SHAPNetRegressor", structure="deep").fit(X, X[:, 0]).explain(X).shape == (40, 65)
 

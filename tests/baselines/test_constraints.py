@@ -10,7 +10,7 @@ import torch
 from sasanet import baselines
 from sasanet.baselines.harsanyi import HarsanyiNet
 from sasanet.baselines.nam import NAM, FirstUnits
-from sasanet.baselines.network import GroupedLinear, Units
+from sasanet.baselines.network import GroupedLinear, InputUnits
 from sasanet.baselines.senn import SENN
 from sasanet.baselines.shapnet import ShapleyModules, SHAPNet, all_pairs, butterfly
 from sasanet.baselines.site import SITE, prototype_losses
@@ -79,7 +79,7 @@ def crossed(n_rows=400, seed=0):
 
 
 def test_units_are_scores_and_levels_and_a_missing_cell_is_zero():
-    units = Units(Columns((9, 4, 1), (True, False, False)))
+    units = InputUnits(Columns((9, 4, 1), (True, False, False)))
     cells = torch.tensor([[0.5, 2.0, 0.0], [-1.5, 0.0, math.nan], [math.nan, math.nan, 0.0]])
     expected = torch.tensor([[0.5, 0, 1, 0, 0], [-1.5, 0, 0, 0, 0], [0, 0, 0, 0, 0]])
     assert torch.equal(units(cells), expected)
@@ -223,15 +223,15 @@ def check_dominances(dominances):
 
 def test_attributions_are_dominance_times_single_feature_value(build, cells):
     network = build(SSCN, 8, 2, 0.1)
-    tokens = network.tokens(cells)
-    dominances, values = network.dominances(tokens), network.single_values(tokens)
+    vectors = network.embedding(cells)
+    dominances, values = network.dominances(vectors), network.single_values(vectors)
     check_dominances(dominances)
     with pytest.raises(AssertionError):
         check_dominances(torch.sigmoid(dominances))
     torch.testing.assert_close(network.attributions(cells), dominances[..., None] * values)
     others = cells.roll(1, 0).clone()
     others[:, 0] = cells[:, 0]
-    moved = network.tokens(others)
+    moved = network.embedding(others)
     assert torch.equal(network.single_values(moved)[:, 0], values[:, 0])
     assert not torch.equal(network.dominances(moved)[:, 0], dominances[:, 0])
 

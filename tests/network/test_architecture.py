@@ -8,7 +8,12 @@ from dataclasses import FrozenInstanceError, replace
 import pytest
 
 from sasanet.errors import InvalidInputError
-from sasanet.network.architecture import ARCHITECTURES, Architecture, AttentionSizes, named
+from sasanet.network.architecture import (
+    ARCHITECTURES,
+    Architecture,
+    AttentionSizes,
+    find_architecture,
+)
 
 # Appendix H, row by row: embedding dimension, continuous embedding without its output layer,
 # (MLP, attention dimension, heads) of the marginal and of the Shapley module, λ_v, λ_s.
@@ -47,7 +52,7 @@ def check_appendix(architecture, row):
     assert (architecture.marginal, architecture.attribution) == ("sequence", "attention")
     assert architecture.positions is None
     assert architecture.numbers == "mlp"
-    assert architecture.shared_tokens
+    assert architecture.shared_embedding
     assert architecture.full_share == 0
 
 
@@ -70,7 +75,7 @@ def test_the_papers_presets_have_the_sizes_of_appendix_h(name):
         {"value_weight": 0.5},
         {"positions": 8},
         {"numbers": "knots"},
-        {"shared_tokens": False},
+        {"shared_embedding": False},
         {"full_share": 0.5},
     ],
 )
@@ -83,14 +88,14 @@ def test_a_preset_with_one_other_size_is_noticed(name, change):
 def test_the_default_is_the_set_network():
     assert ARCHITECTURES["set"] == Architecture()
     assert (Architecture().marginal, Architecture().attribution) == ("set", "closed_form")
-    assert not Architecture().shared_tokens
+    assert not Architecture().shared_embedding
 
 
 def test_the_sequence_preset_is_the_papers_network_on_knots():
     sequence = ARCHITECTURES["sequence"]
     assert (sequence.marginal, sequence.attribution) == ("sequence", "attention")
     assert sequence.positions is None
-    assert sequence.shared_tokens
+    assert sequence.shared_embedding
     assert sequence.width == sequence.attribution_width
 
 
@@ -147,17 +152,17 @@ def test_the_smallest_sizes_are_accepted(fields):
     assert Architecture(**fields)
 
 
-def test_the_set_module_cannot_share_its_tokens():
-    with pytest.raises(InvalidInputError, match="shared_tokens=True needs marginal='sequence'"):
-        Architecture(shared_tokens=True)
+def test_the_set_module_cannot_share_its_embedding():
+    with pytest.raises(InvalidInputError, match="shared_embedding=True needs marginal='sequence'"):
+        Architecture(shared_embedding=True)
 
 
-def test_shared_tokens_need_one_width():
+def test_a_shared_embedding_needs_one_width():
     with pytest.raises(InvalidInputError):
         Architecture(
             marginal="sequence",
             attribution="attention",
-            shared_tokens=True,
+            shared_embedding=True,
             width=64,
             attribution_width=32,
         )
@@ -166,6 +171,35 @@ def test_shared_tokens_need_one_width():
 def test_the_context_module_needs_a_layer():
     with pytest.raises(InvalidInputError):
         Architecture(attribution="context", attribution_layers=())
+
+
+@pytest.mark.parametrize("attribution", ["context", "attention"])
+@pytest.mark.parametrize("steps", [None, 0, 7])
+def test_modules_that_learn_may_be_told_how_long(attribution, steps):
+    shape = Architecture(attribution=attribution, attribution_steps=steps)
+    assert shape.attribution_steps == steps
+
+
+@pytest.mark.parametrize("attribution", ["closed_form", "none"])
+@pytest.mark.parametrize("steps", [0, 7])
+def test_steps_are_refused_where_nothing_is_learned(attribution, steps):
+    assert Architecture(attribution=attribution, attribution_steps=None)
+    with pytest.raises(InvalidInputError) as caught:
+        Architecture(attribution=attribution, attribution_steps=steps)
+    assert str(caught.value) == (
+        "Architecture.attribution_steps needs a Shapley module that learns (attribution='context' "
+        f"or 'attention'), got attribution={attribution!r}; omit attribution_steps"
+    )
+
+
+@pytest.mark.parametrize("steps", [-1, 2.5, True, "auto", float("nan")])
+def test_steps_must_be_a_whole_number(steps):
+    with pytest.raises(InvalidInputError) as caught:
+        Architecture(attribution="context", attribution_steps=steps)
+    assert str(caught.value) == (
+        "Architecture.attribution_steps must be None or a whole number of at least 0, "
+        f"got {steps!r}"
+    )
 
 
 # --- plain data ------------------------------------------------------------------------------
@@ -223,12 +257,12 @@ def test_an_architecture_cannot_be_changed():
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_a_name_finds_its_architecture(name):
-    assert named(name) is ARCHITECTURES[name]
+    assert find_architecture(name) is ARCHITECTURES[name]
 
 
 def test_an_architecture_of_ones_own_is_passed_through():
     mine = Architecture(width=5)
-    assert named(mine) is mine
+    assert find_architecture(mine) is mine
 
 
 @pytest.mark.parametrize(
@@ -242,6 +276,6 @@ def test_an_architecture_of_ones_own_is_passed_through():
 )
 def test_an_unknown_name_is_refused_with_the_names_there_are(network):
     with pytest.raises(InvalidInputError, match="network must be an Architecture or one of") as e:
-        named(network)
+        find_architecture(network)
     assert "'paper-income'" in str(e.value)
     assert str(e.value).endswith(f"got {network!r}")

@@ -13,7 +13,7 @@ from sasanet.network.coalitions import random_coalitions
 NETWORKS = [
     {"marginal": "set", "attribution": "closed_form"},
     {"marginal": "set", "attribution": "context"},
-    {"marginal": "sequence", "attribution": "attention", "shared_tokens": True},
+    {"marginal": "sequence", "attribution": "attention", "shared_embedding": True},
 ]
 ROWS = 23
 

@@ -19,7 +19,7 @@ NETWORKS = [
     {"marginal": "set", "attribution": "attention"},
     {"marginal": "set", "attribution": "context", "numbers": "mlp"},
     {"marginal": "sequence", "attribution": "attention"},
-    {"marginal": "sequence", "attribution": "attention", "shared_tokens": True},
+    {"marginal": "sequence", "attribution": "attention", "shared_embedding": True},
     {"marginal": "sequence", "attribution": "context", "numbers": "mlp"},
 ]
 NAMES = ["-".join(map(str, fields.values())) for fields in NETWORKS]
@@ -333,12 +333,14 @@ def test_the_parts_of_a_network_are_listed_once(make_network, mixed, fields):
     check_each_once(network.parts(("marginal",)), [network.marginal])
     check_each_once(network.parts(("marginal", "attribution")), [network])
     alone = {id(p) for p in network.attribution.parameters()}
-    alone -= {id(p) for p in network.marginal.parameters()}  # shared tokens are the marginal's
+    alone -= {id(p) for p in network.marginal.parameters()}  # a shared embedding is the marginal's
     assert sorted(map(id, network.parts(("attribution",)))) == sorted(alone)
 
 
 def test_a_parameter_listed_twice_or_left_out_is_noticed(make_network, mixed):
-    network = make_network(mixed, marginal="sequence", attribution="attention", shared_tokens=True)
+    network = make_network(
+        mixed, marginal="sequence", attribution="attention", shared_embedding=True
+    )
     both = [*network.marginal.parameters(), *network.attribution.parameters()]
     with pytest.raises(AssertionError):
         check_each_once(both, [network])
@@ -347,11 +349,11 @@ def test_a_parameter_listed_twice_or_left_out_is_noticed(make_network, mixed):
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_shared_tokens_are_the_same_parameters(make_network, mixed, shared):
+def test_a_shared_embedding_is_the_same_parameters(make_network, mixed, shared):
     network = make_network(
-        mixed, marginal="sequence", attribution="attention", shared_tokens=shared
+        mixed, marginal="sequence", attribution="attention", shared_embedding=shared
     )
-    assert (network.attribution.tokens is network.marginal.tokens) == shared
+    assert (network.attribution.embedding is network.marginal.embedding) == shared
     own, other = network.attribution.parameters(), network.marginal.parameters()
     assert bool({id(p) for p in own} & {id(p) for p in other}) == shared
 

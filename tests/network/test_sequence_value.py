@@ -41,7 +41,7 @@ def check_first_is_alone(marginal, cells, orders):
 
 
 class Leaky(SequenceValue):
-    """A twin that looks ahead: each position is also shown the token of the next one."""
+    """A twin that looks ahead: each position is also shown the cell of the next one."""
 
     def contributions(self, vectors, present, orders):
         index = orders[..., None].expand(-1, -1, vectors.shape[2])
@@ -50,7 +50,7 @@ class Leaky(SequenceValue):
 
 
 class Deaf(SequenceValue):
-    """A twin that does not read its own token."""
+    """A twin that does not read its own cell."""
 
     def contributions(self, vectors, present, orders):
         return super().contributions(torch.zeros_like(vectors), present, orders)
@@ -91,13 +91,13 @@ def test_the_first_contribution_knows_only_its_own_cell(sequence_marginal, order
 
 
 def test_a_sequence_knows_the_place_in_the_order(sequence_marginal, ordered_rows):
-    """Two equal tokens in a row add different amounts: there are position embeddings."""
+    """Two equal cells in a row add different amounts: there are position embeddings."""
     columns = Columns((4, 4), (True, True))
     marginal = forget_gradients(sequence_marginal(columns))
     with torch.no_grad():  # both columns read alike
-        for parameter in (marginal.tokens.slopes, marginal.tokens.steps):
+        for parameter in (marginal.embedding.slopes, marginal.embedding.steps):
             parameter.copy_(parameter[:1].expand_as(parameter))
-        marginal.start.copy_(marginal.tokens(torch.ones(1, 2).double())[:, :1])
+        marginal.start.copy_(marginal.embedding(torch.ones(1, 2).double())[:, :1])
     cells, _, orders = ordered_rows(columns, 1, missing=0.0)
     deltas = along(marginal, torch.ones_like(cells), torch.ones_like(orders, dtype=bool), orders)
     assert (deltas[:, 0] - deltas[:, 1]).abs().max() > 1e-6

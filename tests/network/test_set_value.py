@@ -184,7 +184,7 @@ def test_values_are_the_formula(set_marginal, mixed, ordered_rows, seeded):
         expected = []
         for m, bias in enumerate(marginal.bias):
             factors = 1.0 if marginal.factors is None else marginal.factors[m][:, None]
-            sums = (factors * marginal.tokens(cells) * kept[..., None]).sum(1)
+            sums = (factors * marginal.embedding(cells) * kept[..., None]).sum(1)
             raw = marginal.rho(bias + sums) - marginal.rho(bias)
             expected.append(raw if cap == math.inf else cap * torch.tanh(raw / cap))
         found = marginal.values(cells, kept[:, None])[:, 0]

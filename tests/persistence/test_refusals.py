@@ -152,7 +152,7 @@ def test_the_bound_never_exceeds_what_a_network_has(fields, make_network, mixed)
     network = make_network(mixed, n_outputs=2, **fields)
     count = sum(parameter.numel() for parameter in network.parameters())
     least = fewest_weights(network.architecture, mixed, 2)
-    assert 0.1 * count < least <= count  # small ladders of knots are padded, hence the gap
+    assert 0.1 * count < least <= count  # columns with few knots are padded, hence the gap
 
 
 def test_a_signed_model_loads_with_its_key_only(model, tmp_path):

@@ -323,9 +323,9 @@ def test_other_errors_are_not_swallowed(make_network, rows, seeded, monkeypatch)
         {},
         {"attribution": "attention"},
         SEQUENCE,
-        SEQUENCE | {"shared_tokens": True},
+        SEQUENCE | {"shared_embedding": True},
     ],
-    ids=["context", "attention", "sequence", "shared tokens"],
+    ids=["context", "attention", "sequence", "shared embedding"],
 )
 def test_distillation_moves_the_attribution_module_only(make_network, rows, seeded, fields):
     network = make_network(COLUMNS, **fields)
@@ -378,6 +378,6 @@ def test_a_level_never_seen_stays_no_information(make_network, rows, seeded):
     network, given = make_network(COLUMNS, stirred=0.0), rows()
     given.cells[given.cells[:, 1] == 0, 1] = 1.0  # in training every level is known
     train(network, given, None, config(phase(steps=8), phase("attribution", steps=8)), seeded())
-    for tokens in (network.marginal.tokens, network.attribution.cell_tokens):
-        assert (tokens.levels[0] == 0).all()
-        assert (tokens.levels[1] != 0).all()
+    for embedding in (network.marginal.embedding, network.attribution.cell_embedding):
+        assert (embedding.levels[0] == 0).all()
+        assert (embedding.levels[1] != 0).all()

@@ -1,8 +1,11 @@
-"""Other networks on the same footing: the encoder, the loop and the estimator base are shared.
+"""Other self-explaining networks, with the same encoder, training loop and estimator interface.
 
-Each but the perceptron gives its own attribution in the additive form f = φ0 + Σφ_i (Definition
-2.1); its constraint is stated on its network. Missing cells: a number becomes the training mean,
-a category its reserved place.
+- ``network``: what their networks share · ``estimator``: what their estimators share
+- one file for each: ``mlp``, ``nam``, ``senn``, ``site``, ``sscn``, ``shapnet``, ``harsanyi``,
+  ``viashap``
+
+All but the MLP attribute their own predictions in the additive form f = φ0 + Σφ_i (Definition 2.1);
+the constraint that gives φ its meaning is stated in the docstring of each network.
 """
 
 from sasanet.baselines.harsanyi import HarsanyiNetClassifier, HarsanyiNetRegressor

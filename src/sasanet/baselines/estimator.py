@@ -1,4 +1,4 @@
-"""A baseline network in, an estimator out: the settings and the explanations all of them share."""
+"""What all baselines share as estimators: settings, training and explanations."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from sasanet.training.phases import early_stopping
 from sasanet.validation import read_real, read_sizes
 
 
-# A dataclass writes the constructor scikit-learn wants: every setting in the signature, kept under
-# its own name, and no logic.
+# A dataclass makes the constructor that scikit-learn requires: every setting in the signature,
+# stored under its own name, and no logic.
 @dataclass(eq=False, repr=False, kw_only=True)
 class BaselineModel(TabularModel):
-    """What all baselines share; one says which network it is and, if need be, its loss."""
+    """Common base of all baselines; each defines its network and, where needed, its loss."""
 
     learning_rate: float = 2e-3
     weight_decay: float = 1e-2
@@ -47,7 +47,7 @@ class BaselineModel(TabularModel):
         raise NotImplementedError
 
     def _make_loss(self) -> Callable[..., Tensor]:
-        """Return the loss of one batch; it is given the objective."""
+        """Return the loss of one batch, a function that also takes the objective."""
         return prediction_batch_loss
 
     def _resolve(self, n_rows: int) -> Hyperparameters:
@@ -74,19 +74,18 @@ class BaselineModel(TabularModel):
         return (phase,)
 
     def _finish(self, network: BaselineNetwork, rows: Rows, data: FitData) -> dict[str, Any]:
-        """Let the network do what remains to be done after training."""
         del data
         with torch.no_grad():
-            network.settle(rows)
+            network.after_training(rows)
         return {}
 
     @property
     def base_value_(self) -> Floats:
-        """φ0 per output, raw scale: what is predicted beside the attributions."""
+        """φ0 per output, on the raw scale: the prediction without the attributions."""
         return self.target_.to_raw(self.network_.bias.detach().cpu().double().numpy())
 
     def explain(self, X: Any) -> Explanation:
-        """Return the network's own attribution of every prediction.
+        """Explain rows by the attributions of the network itself.
 
         Parameters
         ----------
@@ -109,9 +108,9 @@ class BaselineModel(TabularModel):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LayeredModel(BaselineModel):
-    """A baseline whose network is asked for by its hidden layers and their dropout."""
+    """A baseline whose network is defined by its hidden layers and their dropout."""
 
-    kind: ClassVar[type[Any]]  # made with columns, outputs, layers and dropout
+    kind: ClassVar[type[Any]]  # constructed from columns, outputs, layers and dropout
 
     layers: Sequence[int] = ()
     dropout: float = 0.1

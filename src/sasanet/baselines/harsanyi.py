@@ -10,24 +10,24 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sasanet.baselines.estimator import BaselineModel
-from sasanet.baselines.network import AdditiveNetwork, Units
+from sasanet.baselines.network import AdditiveNetwork, InputUnits
 from sasanet.estimator.classifier_regressor import TabularClassifier, TabularRegressor
 from sasanet.table.columns import Columns
 from sasanet.validation import read_count
 
-_GAMMA = 100.0  # how steeply a child counts as alive
-_BETA = 10.0  # how steeply the choice of children is differentiated
-_TINY = 1e-20  # what counts as alive at all has a logarithm
-_START = 0.1  # distance of every choice from being changed, at first
-_MOST_CHILDREN = 3  # of one unit, at first; training changes them
+_GAMMA = 100.0  # steepness of a child's activity in its value
+_BETA = 10.0  # steepness of the sigmoid that gives the choice of children a gradient
+_TINY = 1e-20  # keeps the logarithm of an activity finite
+_START = 0.1  # initial distance of every choice from being changed
+_MOST_CHILDREN = 3  # of one unit, initially; training changes them
 
 
 class HarsanyiLayer(nn.Module):
     """Units z_u = ReLU((W_u · inputs of its children) · Π_{children j} tanh(γ|j|)).
 
-    A unit is 0 as soon as one of its children is.
+    A unit is 0 if any of its children is.
 
-    Shape: inputs [B, U], alive [B, C] (of each child, between 0 and 1) → [B, width].
+    Shape: inputs [B, U], active [B, C] (of each child, from 0 to 1) → [B, width].
     """
 
     owners: Tensor
@@ -41,24 +41,24 @@ class HarsanyiLayer(nn.Module):
         self.choice = nn.Parameter(torch.where(ranks < wanted, _START, -_START))
 
     def chosen(self) -> Tensor:
-        """Return which children each unit has: [width, C] bool."""
+        """Return the children of each unit: [width, C] bool."""
         return self.choice > 0
 
-    def forward(self, inputs: Tensor, alive: Tensor) -> Tensor:
+    def forward(self, inputs: Tensor, active: Tensor) -> Tensor:
         """Return the units of every row."""
         hard, soft = self.chosen().to(inputs.dtype), torch.sigmoid(_BETA * self.choice)
-        slope = soft - soft.detach()  # all zeros, with the gradient of the soft choice
+        slope = soft - soft.detach()  # zero, with the gradient of the soft choice
         linear = inputs @ (self.weight * (hard + slope)[:, self.owners]).T
-        gates = torch.exp(alive.clamp_min(_TINY).log() @ hard.T)
-        gates = gates.masked_fill((alive == 0).to(hard.dtype) @ hard.T > 0, 0.0)
-        return F.relu(linear * gates * (1 - (1 - alive) @ slope.T))
+        gates = torch.exp(active.clamp_min(_TINY).log() @ hard.T)
+        gates = gates.masked_fill((active == 0).to(hard.dtype) @ hard.T > 0, 0.0)
+        return F.relu(linear * gates * (1 - (1 - active) @ slope.T))
 
 
 class HarsanyiNet(AdditiveNetwork):
     """f(x) = bias + Σ_u w_u · z_u(x) over the units u of all layers.
 
-    Constraint, by construction: a unit is 0 unless all columns of its receptive field R(u) are off
-    their reference, so w_u · z_u is a Harsanyi dividend of R(u), and
+    Constraint, by construction: a unit is 0 unless all columns of its receptive field R(u) differ
+    from their reference, so w_u · z_u is a Harsanyi dividend of R(u), and
     φ_i = Σ_{u: i ∈ R(u)} w_u · z_u / |R(u)| is the exact Shapley value of v(S) = f(x_S), absent
     cells at their reference.
 
@@ -67,7 +67,7 @@ class HarsanyiNet(AdditiveNetwork):
 
     def __init__(self, columns: Columns, n_outputs: int, width: int, depth: int) -> None:
         super().__init__(columns, n_outputs)
-        self.units = Units(columns)
+        self.units = InputUnits(columns)
         first = HarsanyiLayer(self.units.owners, len(columns), width)
         others = (HarsanyiLayer(torch.arange(width), width, width) for _ in range(depth - 1))
         self.layers = nn.ModuleList([first, *others])
@@ -76,13 +76,13 @@ class HarsanyiNet(AdditiveNetwork):
     def hidden(self, cells: Tensor) -> Tensor:
         """Return the units of all layers: [B, N] → [B, depth, width]."""
         inputs = self.units(cells)
-        # NOTE[DIFF]: the children of the first layer are columns, not their one-hot units, of
-        # which two can never be alive at once.
-        alive = torch.tanh(_GAMMA * self.units.by_column(inputs.abs()[..., None])[..., 0])
+        # NOTE[DIFF]: the children of the first layer are columns, not their one-hot units, two of
+        # which can never be active at once.
+        active = torch.tanh(_GAMMA * self.units.by_column(inputs.abs()[..., None])[..., 0])
         found = []
         for layer in self.layers:
-            inputs = layer(inputs, alive)
-            alive = torch.tanh(_GAMMA * inputs)
+            inputs = layer(inputs, active)
+            active = torch.tanh(_GAMMA * inputs)
             found.append(inputs)
         return torch.stack(found, 1)
 
@@ -96,7 +96,7 @@ class HarsanyiNet(AdditiveNetwork):
         return torch.stack(found)
 
     def matrices(self) -> list[Tensor]:
-        """Return what weight decay applies to."""
+        """Return the parameters that weight decay applies to."""
         return [layer.weight for layer in self.layers if isinstance(layer, HarsanyiLayer)]
 
     def forward(self, cells: Tensor) -> Tensor:
@@ -104,7 +104,7 @@ class HarsanyiNet(AdditiveNetwork):
         return self.bias + torch.einsum("blw,lwk->bk", self.hidden(cells), self.heads)
 
     def attributions(self, cells: Tensor) -> Tensor:
-        """Return φ: every unit shared equally by the columns of its receptive field."""
+        """Return φ: each unit is split equally among the columns of its receptive field."""
         fields = self.receptive_fields()
         shares = fields / fields.sum(2, keepdim=True).clamp_min(1)
         return torch.einsum("blw,lwk,lwn->bnk", self.hidden(cells), self.heads, shares)
@@ -112,7 +112,7 @@ class HarsanyiNet(AdditiveNetwork):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class HarsanyiNetModel(BaselineModel):
-    """What both HarsanyiNets share."""
+    """Settings of the HarsanyiNet estimators."""
 
     width: int = 100
     depth: int = 3
@@ -135,31 +135,32 @@ class HarsanyiNetClassifier(TabularClassifier, HarsanyiNetModel):
     learning_rate : float, default=2e-3
         Peak learning rate: a short warm-up, then half a cosine down to zero.
     weight_decay : float, default=1e-2
-        Decay of the feed-forward matrices.
+        Weight decay of the weight matrices.
     batch_size, max_epochs : int or "auto", default="auto"
-        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+        Rows per step and passes over the rows; "auto" follows the number of rows, by the rule in
+        :mod:`sasanet.training.hyperparameters`.
     patience : int or "auto", default="auto"
         Epochs without a better validation loss before training stops; "auto" never stops early, so
         that the learning rate reaches zero. The best weights are kept.
     validation_fraction : float or "auto", default="auto"
-        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+        Share of the rows that are held out to choose the best epoch; "auto" is 0.1 from 10,000
+        rows on, else 0.2.
     time_limit : float, default=inf
-        Seconds; the learning rate reaches zero in time.
+        Seconds that training may take; the learning rate reaches zero in that time.
     categorical_features : sequence of str or int, default=()
-        Number columns that are codes, to be read as categories.
+        Number columns to treat as categories, such as codes.
     device : str, default="auto"
-        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or ``"auto"`` for the fastest one available.
     random_state : int, RandomState or None, default=None
-        One seed gives equal weights on CPU.
+        Seed; the same one gives the same weights on CPU.
     verbose : bool, default=False
-        Show a progress bar.
+        Whether to show a progress bar.
 
     Notes
     -----
-    Cells may be missing: a number becomes the training mean, a category its reserved place (that
-    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
-    cost memory. Attributions are on the scale of the raw output: log-odds, or the
-    target's own units.
+    Categories are one-hot encoded, so columns with many thousands of levels take much memory. A
+    missing number becomes the training mean; a missing or unseen level is all zeros. Attributions
+    are in log-odds.
 
     Examples
     --------
@@ -182,31 +183,32 @@ class HarsanyiNetRegressor(TabularRegressor, HarsanyiNetModel):
     learning_rate : float, default=2e-3
         Peak learning rate: a short warm-up, then half a cosine down to zero.
     weight_decay : float, default=1e-2
-        Decay of the feed-forward matrices.
+        Weight decay of the weight matrices.
     batch_size, max_epochs : int or "auto", default="auto"
-        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+        Rows per step and passes over the rows; "auto" follows the number of rows, by the rule in
+        :mod:`sasanet.training.hyperparameters`.
     patience : int or "auto", default="auto"
         Epochs without a better validation loss before training stops; "auto" never stops early, so
         that the learning rate reaches zero. The best weights are kept.
     validation_fraction : float or "auto", default="auto"
-        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+        Share of the rows that are held out to choose the best epoch; "auto" is 0.1 from 10,000
+        rows on, else 0.2.
     time_limit : float, default=inf
-        Seconds; the learning rate reaches zero in time.
+        Seconds that training may take; the learning rate reaches zero in that time.
     categorical_features : sequence of str or int, default=()
-        Number columns that are codes, to be read as categories.
+        Number columns to treat as categories, such as codes.
     device : str, default="auto"
-        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or ``"auto"`` for the fastest one available.
     random_state : int, RandomState or None, default=None
-        One seed gives equal weights on CPU.
+        Seed; the same one gives the same weights on CPU.
     verbose : bool, default=False
-        Show a progress bar.
+        Whether to show a progress bar.
 
     Notes
     -----
-    Cells may be missing: a number becomes the training mean, a category its reserved place (that
-    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
-    cost memory. Attributions are on the scale of the raw output: log-odds, or the
-    target's own units.
+    Categories are one-hot encoded, so columns with many thousands of levels take much memory. A
+    missing number becomes the training mean; a missing or unseen level is all zeros. Attributions
+    are in the units of the target.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from sasanet.baselines.estimator import LayeredModel
-from sasanet.baselines.network import BaselineNetwork, Units
+from sasanet.baselines.network import BaselineNetwork, InputUnits
 from sasanet.errors import InvalidInputError
 from sasanet.estimator.classifier_regressor import TabularClassifier, TabularRegressor
 from sasanet.explanation.explanation import Explanation
@@ -18,7 +18,7 @@ from sasanet.table.columns import Columns
 
 
 class MLP(BaselineNetwork):
-    """f(x) = bias + MLP(units of x); it has no attribution of its own.
+    """f(x) = bias + MLP(input units of x); it has no attributions of its own.
 
     Shape: cells [B, N] → [B, K].
     """
@@ -27,7 +27,7 @@ class MLP(BaselineNetwork):
         self, columns: Columns, n_outputs: int, layers: Sequence[int], dropout: float
     ) -> None:
         super().__init__(columns, n_outputs)
-        self.units = Units(columns)
+        self.units = InputUnits(columns)
         sizes = [self.units.n_units, *layers, n_outputs]
         self.layers = feed_forward(sizes, nn.ReLU(), dropout)
 
@@ -38,18 +38,18 @@ class MLP(BaselineNetwork):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class MLPModel(LayeredModel):
-    """What both perceptrons share."""
+    """Settings of the MLP estimators."""
 
     kind = MLP
 
     layers: Sequence[int] = (256, 128)
 
     def explain(self, X: Any) -> Explanation:
-        """Refuse: a perceptron has no attribution of its own."""
+        """Raise an error: a multi-layer perceptron has no attributions of its own."""
         del X
         raise InvalidInputError(
-            f"explain needs a self-attributing network, got {type(self).__name__} is a black "
-            "box; explain its predictions with sasanet.posthoc"
+            f"explain needs a self-explaining network, got {type(self).__name__}, a black box; "
+            "explain its predictions with sasanet.posthoc"
         )
 
 
@@ -59,37 +59,37 @@ class MLPClassifier(TabularClassifier, MLPModel):
     Parameters
     ----------
     layers : sequence of int, default=(256, 128)
-        Hidden units.
+        Sizes of the hidden layers.
     dropout : float, default=0.1
-        Dropout behind every hidden layer.
+        Dropout after every hidden layer.
     learning_rate : float, default=2e-3
         Peak learning rate: a short warm-up, then half a cosine down to zero.
     weight_decay : float, default=1e-2
-        Decay of the feed-forward matrices.
+        Weight decay of the weight matrices.
     batch_size, max_epochs : int or "auto", default="auto"
-        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+        Rows per step and passes over the rows; "auto" follows the number of rows, by the rule in
+        :mod:`sasanet.training.hyperparameters`.
     patience : int or "auto", default="auto"
         Epochs without a better validation loss before training stops; "auto" never stops early, so
         that the learning rate reaches zero. The best weights are kept.
     validation_fraction : float or "auto", default="auto"
-        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+        Share of the rows that are held out to choose the best epoch; "auto" is 0.1 from 10,000
+        rows on, else 0.2.
     time_limit : float, default=inf
-        Seconds; the learning rate reaches zero in time.
+        Seconds that training may take; the learning rate reaches zero in that time.
     categorical_features : sequence of str or int, default=()
-        Number columns that are codes, to be read as categories.
+        Number columns to treat as categories, such as codes.
     device : str, default="auto"
-        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or ``"auto"`` for the fastest one available.
     random_state : int, RandomState or None, default=None
-        One seed gives equal weights on CPU.
+        Seed; the same one gives the same weights on CPU.
     verbose : bool, default=False
-        Show a progress bar.
+        Whether to show a progress bar.
 
     Notes
     -----
-    Cells may be missing: a number becomes the training mean, a category its reserved place (that
-    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
-    cost memory. Attributions are on the scale of the raw output: log-odds, or the
-    target's own units.
+    Categories are one-hot encoded, so columns with many thousands of levels take much memory. A
+    missing number becomes the training mean; a missing or unseen level is all zeros.
 
     Examples
     --------
@@ -106,37 +106,37 @@ class MLPRegressor(TabularRegressor, MLPModel):
     Parameters
     ----------
     layers : sequence of int, default=(256, 128)
-        Hidden units.
+        Sizes of the hidden layers.
     dropout : float, default=0.1
-        Dropout behind every hidden layer.
+        Dropout after every hidden layer.
     learning_rate : float, default=2e-3
         Peak learning rate: a short warm-up, then half a cosine down to zero.
     weight_decay : float, default=1e-2
-        Decay of the feed-forward matrices.
+        Weight decay of the weight matrices.
     batch_size, max_epochs : int or "auto", default="auto"
-        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+        Rows per step and passes over the rows; "auto" follows the number of rows, by the rule in
+        :mod:`sasanet.training.hyperparameters`.
     patience : int or "auto", default="auto"
         Epochs without a better validation loss before training stops; "auto" never stops early, so
         that the learning rate reaches zero. The best weights are kept.
     validation_fraction : float or "auto", default="auto"
-        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+        Share of the rows that are held out to choose the best epoch; "auto" is 0.1 from 10,000
+        rows on, else 0.2.
     time_limit : float, default=inf
-        Seconds; the learning rate reaches zero in time.
+        Seconds that training may take; the learning rate reaches zero in that time.
     categorical_features : sequence of str or int, default=()
-        Number columns that are codes, to be read as categories.
+        Number columns to treat as categories, such as codes.
     device : str, default="auto"
-        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or ``"auto"`` for the fastest one available.
     random_state : int, RandomState or None, default=None
-        One seed gives equal weights on CPU.
+        Seed; the same one gives the same weights on CPU.
     verbose : bool, default=False
-        Show a progress bar.
+        Whether to show a progress bar.
 
     Notes
     -----
-    Cells may be missing: a number becomes the training mean, a category its reserved place (that
-    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
-    cost memory. Attributions are on the scale of the raw output: log-odds, or the
-    target's own units.
+    Categories are one-hot encoded, so columns with many thousands of levels take much memory. A
+    missing number becomes the training mean; a missing or unseen level is all zeros.
 
     Examples
     --------

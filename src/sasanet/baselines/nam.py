@@ -23,7 +23,7 @@ from sasanet.validation import read_choice, read_real, read_sizes
 
 
 class FirstUnits(nn.Module):
-    """The first layer of every column's network, from its number to its units.
+    """The first layer of the networks of all number columns.
 
     ``"exu"``: min(1, ReLU(exp(w) · (x − c))); ``"relu"``: ReLU(w · (x − c)).
 
@@ -38,8 +38,8 @@ class FirstUnits(nn.Module):
             nn.init.trunc_normal_(weight, 4.0, 0.5, 3.0, 5.0)
         else:
             nn.init.normal_(weight)
-        # NOTE[DIFF]: centres spread as wide as our standard scores; the original scales numbers to
-        # [-1, 1] and draws centres with a deviation of 0.5.
+        # NOTE[DIFF]: centres are spread like our standard scores; the original scales numbers to
+        # [-1, 1] and draws centres with a standard deviation of 0.5.
         self.weight = nn.Parameter(weight)
         self.centre = nn.Parameter(nn.init.trunc_normal_(centre, 0.0, 1.0, -2.0, 2.0))
 
@@ -84,19 +84,17 @@ class NAM(AdditiveNetwork):
         self.register_buffer("centres", torch.zeros(len(columns), n_outputs))
         self.first = FirstUnits(groups, layers[0], activation)
         self.hidden = nn.ModuleList(GroupedLinear(groups, a, b) for a, b in pairwise(layers))
-        # NOTE[DIFF]: a vector per level instead of one network each, which would see only 0 and 1.
+        # NOTE[DIFF]: a vector per level instead of a network, whose inputs would be only 0 and 1.
         self.levels = nn.Parameter(torch.randn(sum(counts), layers[-1]))
         with torch.no_grad():
-            self.levels[firsts] = 0.0  # a level never seen says nothing
+            self.levels[firsts] = 0.0  # an unseen level carries no information
         heads = torch.randn(len(columns), layers[-1], n_outputs)
         self.heads = nn.Parameter(heads / math.sqrt(layers[-1]))
-        self.dropout, self.feature_dropout = (
-            GeneratorDropout(dropout),
-            GeneratorDropout(feature_dropout),
-        )
+        self.dropout = GeneratorDropout(dropout)
+        self.feature_dropout = GeneratorDropout(feature_dropout)
 
     def functions(self, cells: Tensor) -> Tensor:
-        """Return h_i(x_i), not centred: [B, N] → [B, N, K]."""
+        """Return h_i(x_i) before centring: [B, N] → [B, N, K]."""
         known = cells.nan_to_num()
         hidden = self.dropout(self.first(known[:, self.numbers].T[..., None]))
         for layer in self.hidden:
@@ -115,8 +113,8 @@ class NAM(AdditiveNetwork):
         """Return φ_i = h_i(x_i) minus its mean over the training rows."""
         return self.functions(cells) - self.centres
 
-    def settle(self, rows: Rows) -> None:
-        """Centre every column's function over these rows; the output stays as it is."""
+    def after_training(self, rows: Rows) -> None:
+        """Centre every column's function over these rows; the output does not change."""
         parts = [self.functions(cells) for cells in rows.cells.split(4096)]
         means = torch.einsum("bnk,b->nk", torch.cat(parts), rows.weights / rows.weights.sum())
         self.bias.add_((means - self.centres).sum(0))
@@ -140,14 +138,14 @@ def nam_loss(
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class NAMModel(BaselineModel):
-    """What both neural additive models share."""
+    """Settings of the NAM estimators."""
 
     layers: Sequence[int] = (64, 64, 32)
     activation: str = "relu"
     dropout: float = 0.1
     feature_dropout: float = 0.05
     output_penalty: float = 0.01
-    learning_rate: float = 1e-2  # as the original; at less, units hardly leave their start
+    learning_rate: float = 1e-2  # as in the original; with less, units hardly move from their start
 
     def _make_baseline(self, columns: Columns, n_outputs: int) -> NAM:
         settings = self.get_params(deep=False)
@@ -166,49 +164,49 @@ class NAMModel(BaselineModel):
 
 
 class NAMClassifier(TabularClassifier, NAMModel):
-    """A neural additive model for classes: each column's attribution is its own affair.
+    """A neural additive model for classes: each attribution depends on its own column only.
 
     Parameters
     ----------
     layers : sequence of int, default=(64, 64, 32)
-        Hidden units of every column's network, the special first layer first.
+        Sizes of the hidden layers of every column's network.
     activation : {"relu", "exu"}, default="relu"
-        The first layer: ReLU units, or exp-centred ones for functions that jump (they need many
-        rows: on small tables they are less accurate).
+        Units of the first layer: ReLU, or exp-centred for functions that jump; these need many
+        rows and are less accurate on small tables.
     dropout : float, default=0.1
         Dropout inside the networks.
     feature_dropout : float, default=0.05
         Share of whole columns dropped in training.
     output_penalty : float, default=0.01
-        Weight of the mean square of what the columns contribute.
+        Weight of the penalty on the mean square of the columns' contributions.
     learning_rate : float, default=1e-2
         Peak learning rate: a short warm-up, then half a cosine down to zero.
     weight_decay : float, default=1e-2
-        Decay of the feed-forward matrices.
+        Weight decay of the weight matrices.
     batch_size, max_epochs : int or "auto", default="auto"
-        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+        Rows per step and passes over the rows; "auto" follows the number of rows, by the rule in
+        :mod:`sasanet.training.hyperparameters`.
     patience : int or "auto", default="auto"
         Epochs without a better validation loss before training stops; "auto" never stops early, so
         that the learning rate reaches zero. The best weights are kept.
     validation_fraction : float or "auto", default="auto"
-        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+        Share of the rows that are held out to choose the best epoch; "auto" is 0.1 from 10,000
+        rows on, else 0.2.
     time_limit : float, default=inf
-        Seconds; the learning rate reaches zero in time.
+        Seconds that training may take; the learning rate reaches zero in that time.
     categorical_features : sequence of str or int, default=()
-        Number columns that are codes, to be read as categories.
+        Number columns to treat as categories, such as codes.
     device : str, default="auto"
-        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or ``"auto"`` for the fastest one available.
     random_state : int, RandomState or None, default=None
-        One seed gives equal weights on CPU.
+        Seed; the same one gives the same weights on CPU.
     verbose : bool, default=False
-        Show a progress bar.
+        Whether to show a progress bar.
 
     Notes
     -----
-    Cells may be missing: a number becomes the training mean, a category its reserved place (that
-    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
-    cost memory. Attributions are on the scale of the raw output: log-odds, or the
-    target's own units.
+    Each level of a category has a vector of its own. A missing number becomes the training mean;
+    missing and unseen levels share a reserved vector. Attributions are in log-odds.
 
     Examples
     --------
@@ -225,44 +223,44 @@ class NAMRegressor(TabularRegressor, NAMModel):
     Parameters
     ----------
     layers : sequence of int, default=(64, 64, 32)
-        Hidden units of every column's network, the special first layer first.
+        Sizes of the hidden layers of every column's network.
     activation : {"relu", "exu"}, default="relu"
-        The first layer: ReLU units, or exp-centred ones for functions that jump (they need many
-        rows: on small tables they are less accurate).
+        Units of the first layer: ReLU, or exp-centred for functions that jump; these need many
+        rows and are less accurate on small tables.
     dropout : float, default=0.1
         Dropout inside the networks.
     feature_dropout : float, default=0.05
         Share of whole columns dropped in training.
     output_penalty : float, default=0.01
-        Weight of the mean square of what the columns contribute.
+        Weight of the penalty on the mean square of the columns' contributions.
     learning_rate : float, default=1e-2
         Peak learning rate: a short warm-up, then half a cosine down to zero.
     weight_decay : float, default=1e-2
-        Decay of the feed-forward matrices.
+        Weight decay of the weight matrices.
     batch_size, max_epochs : int or "auto", default="auto"
-        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+        Rows per step and passes over the rows; "auto" follows the number of rows, by the rule in
+        :mod:`sasanet.training.hyperparameters`.
     patience : int or "auto", default="auto"
         Epochs without a better validation loss before training stops; "auto" never stops early, so
         that the learning rate reaches zero. The best weights are kept.
     validation_fraction : float or "auto", default="auto"
-        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+        Share of the rows that are held out to choose the best epoch; "auto" is 0.1 from 10,000
+        rows on, else 0.2.
     time_limit : float, default=inf
-        Seconds; the learning rate reaches zero in time.
+        Seconds that training may take; the learning rate reaches zero in that time.
     categorical_features : sequence of str or int, default=()
-        Number columns that are codes, to be read as categories.
+        Number columns to treat as categories, such as codes.
     device : str, default="auto"
-        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or ``"auto"`` for the fastest one available.
     random_state : int, RandomState or None, default=None
-        One seed gives equal weights on CPU.
+        Seed; the same one gives the same weights on CPU.
     verbose : bool, default=False
-        Show a progress bar.
+        Whether to show a progress bar.
 
     Notes
     -----
-    Cells may be missing: a number becomes the training mean, a category its reserved place (that
-    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
-    cost memory. Attributions are on the scale of the raw output: log-odds, or the
-    target's own units.
+    Each level of a category has a vector of its own. A missing number becomes the training mean;
+    missing and unseen levels share a reserved vector. Attributions are in the units of the target.
 
     Examples
     --------

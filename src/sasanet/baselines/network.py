@@ -1,4 +1,4 @@
-"""Cells in, plain numbers out; and the network all baselines extend.
+"""What the networks of all baselines share: inputs, grouped layers, the base classes.
 
 Sizes: B rows, N columns, U units, G groups, M coalitions, K outputs. Outputs are relative to the
 labels' own base value and, for regression, in standard deviations of the target.
@@ -18,11 +18,11 @@ from sasanet.training.loop import Rows
 from sasanet.training.losses import Objective, prediction_losses, weighted_mean
 
 
-class Units(nn.Module):
-    """A number is one unit, its standard score; a category one unit per level (one-hot).
+class InputUnits(nn.Module):
+    """Input units: one per number, its standard score, and one per level of a category (one-hot).
 
-    A missing number is the training mean, a missing category or a level never seen the reserved
-    place. Both are all zeros: the reference row of every baseline.
+    A missing number is at the training mean, and a missing or unseen level has no unit: both are
+    all zeros. The row of zeros is the reference of every baseline.
 
     Shape: cells [B, N] → [B, U].
     """
@@ -45,7 +45,7 @@ class Units(nn.Module):
             ("number_units", starts[flags]),
             ("categories", (~flags).nonzero()[:, 0]),
             ("firsts", starts[~flags]),
-            ("owners", owners),  # the column of each unit
+            ("owners", owners),  # the column each unit belongs to
         ):
             self.register_buffer(name, index, persistent=False)
         self.n_columns, self.n_units = len(columns), len(owners)
@@ -53,20 +53,20 @@ class Units(nn.Module):
     def forward(self, cells: Tensor) -> Tensor:
         """Return the units of every row."""
         known = cells.nan_to_num()
-        units = known.new_zeros(len(cells), self.n_units + 1)  # the last one takes what is unknown
+        units = known.new_zeros(len(cells), self.n_units + 1)  # the last is for unknown levels
         units[:, self.number_units] = known[:, self.numbers]
         places = known[:, self.categories].long()
         units.scatter_(1, torch.where(places > 0, self.firsts + places - 1, self.n_units), 1.0)
         return units[:, :-1]
 
     def by_column(self, values: Tensor) -> Tensor:
-        """Add up what belongs to one column: [B, U, K] → [B, N, K]."""
+        """Sum over the units of each column: [B, U, K] → [B, N, K]."""
         totals = values.new_zeros(len(values), self.n_columns, values.shape[2])
         return totals.index_add(1, self.owners, values)
 
 
 class GroupedLinear(nn.Module):
-    """One linear map per group, all in one batched matrix product: [G, B, in] → [G, B, out]."""
+    """One linear layer per group, as one batched matrix product: [G, B, in] → [G, B, out]."""
 
     def __init__(self, groups: int, n_in: int, n_out: int) -> None:
         super().__init__()
@@ -74,12 +74,12 @@ class GroupedLinear(nn.Module):
         self.bias = nn.Parameter(torch.zeros(groups, 1, n_out))
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Apply each group's own map to its rows."""
+        """Apply each group's layer to its rows."""
         return torch.baddbmm(self.bias, inputs, self.weight)
 
 
 class BaselineNetwork(TabularNetwork):
-    """A network of complete rows: an absent cell is a missing one, that is, its reference.
+    """A network of complete rows: an absent cell is set to its reference, like a missing one.
 
     Shape: cells [B, N] → [B, K].
     """
@@ -94,17 +94,17 @@ class BaselineNetwork(TabularNetwork):
         raise NotImplementedError
 
     def values(self, cells: Tensor, coalitions: Tensor) -> Tensor:
-        """Return f(x_S), the other cells at their reference: [B, N], [B, M, N] → [B, M, K]."""
+        """Return f(x_S), with the other cells at their reference: [B, N], [B, M, N] → [B, M, K]."""
         known = cells[:, None].masked_fill(~coalitions, math.nan)
         return self(known.flatten(0, 1)).unflatten(0, known.shape[:2])
 
     def matrices(self) -> list[Tensor]:
-        """Return what weight decay applies to."""
+        """Return the parameters that weight decay applies to."""
         grouped = [m.weight for m in self.modules() if isinstance(m, GroupedLinear)]
         return [*super().matrices(), *grouped]
 
-    def settle(self, rows: Rows) -> None:
-        """Do what remains to be done once training is over."""
+    def after_training(self, rows: Rows) -> None:
+        """Finish the network once it is trained; by default there is nothing to do."""
 
 
 class AdditiveNetwork(BaselineNetwork):
@@ -128,6 +128,6 @@ def prediction_loss(outputs: Tensor, rows: Rows, objective: Objective) -> Tensor
 def prediction_batch_loss(
     network: BaselineNetwork, rows: Rows, generator: torch.Generator, objective: Objective
 ) -> Tensor:
-    """Return the loss of one batch when there is nothing but the labels."""
+    """Return the loss of one batch from the labels alone."""
     del generator
     return prediction_loss(network(rows.cells), rows, objective)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from sasanet.baselines.estimator import LayeredModel
-from sasanet.baselines.network import AdditiveNetwork, Units, prediction_loss
+from sasanet.baselines.network import AdditiveNetwork, InputUnits, prediction_loss
 from sasanet.estimator.classifier_regressor import TabularClassifier, TabularRegressor
 from sasanet.network.layers import feed_forward
 from sasanet.table.columns import Columns
@@ -20,7 +20,7 @@ from sasanet.validation import read_real
 
 
 class SENN(AdditiveNetwork):
-    """f(x) = bias + Σ_u θ_u(x) · x_u over the units of x; φ_i adds up the units of column i.
+    """f(x) = bias + Σ_u θ_u(x) · x_u over the input units; φ_i sums over the units of column i.
 
     Constraint, by a penalty: θ_u(x) ≈ ∂f/∂x_u, so φ_i / x_i ≈ ∂f/∂x_i for numbers.
 
@@ -31,7 +31,7 @@ class SENN(AdditiveNetwork):
         self, columns: Columns, n_outputs: int, layers: Sequence[int], dropout: float
     ) -> None:
         super().__init__(columns, n_outputs)
-        self.units = Units(columns)
+        self.units = InputUnits(columns)
         sizes = [self.units.n_units, *layers, self.units.n_units * n_outputs]
         self.layers = feed_forward(sizes, nn.Tanh(), dropout)
 
@@ -74,7 +74,7 @@ def senn_loss(
     """
     del generator
     outputs, theta, slopes = with_gradients(network, network.units(rows.cells))
-    # The norm has no slope at zero; a tiny constant gives it one.
+    # The norm has no gradient at zero; a tiny constant gives it one.
     gaps = ((slopes - theta).square().sum((1, 2)) + 1e-12).sqrt()
     return prediction_loss(outputs, rows, objective) + gradient_penalty * weighted_mean(
         gaps, rows.weights
@@ -83,7 +83,7 @@ def senn_loss(
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SENNModel(LayeredModel):
-    """What both self-explaining networks share."""
+    """Settings of the SENN estimators."""
 
     kind = SENN
 
@@ -101,39 +101,40 @@ class SENNClassifier(TabularClassifier, SENNModel):
     Parameters
     ----------
     layers : sequence of int, default=(64, 64)
-        Hidden tanh units of the network of coefficients.
+        Sizes of the hidden tanh layers of the coefficient network.
     dropout : float, default=0.1
-        Dropout behind every hidden layer.
+        Dropout after every hidden layer.
     gradient_penalty : float, default=0.01
         Weight of the distance between coefficients and gradient.
     learning_rate : float, default=2e-3
         Peak learning rate: a short warm-up, then half a cosine down to zero.
     weight_decay : float, default=1e-2
-        Decay of the feed-forward matrices.
+        Weight decay of the weight matrices.
     batch_size, max_epochs : int or "auto", default="auto"
-        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+        Rows per step and passes over the rows; "auto" follows the number of rows, by the rule in
+        :mod:`sasanet.training.hyperparameters`.
     patience : int or "auto", default="auto"
         Epochs without a better validation loss before training stops; "auto" never stops early, so
         that the learning rate reaches zero. The best weights are kept.
     validation_fraction : float or "auto", default="auto"
-        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+        Share of the rows that are held out to choose the best epoch; "auto" is 0.1 from 10,000
+        rows on, else 0.2.
     time_limit : float, default=inf
-        Seconds; the learning rate reaches zero in time.
+        Seconds that training may take; the learning rate reaches zero in that time.
     categorical_features : sequence of str or int, default=()
-        Number columns that are codes, to be read as categories.
+        Number columns to treat as categories, such as codes.
     device : str, default="auto"
-        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or ``"auto"`` for the fastest one available.
     random_state : int, RandomState or None, default=None
-        One seed gives equal weights on CPU.
+        Seed; the same one gives the same weights on CPU.
     verbose : bool, default=False
-        Show a progress bar.
+        Whether to show a progress bar.
 
     Notes
     -----
-    Cells may be missing: a number becomes the training mean, a category its reserved place (that
-    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
-    cost memory. Attributions are on the scale of the raw output: log-odds, or the
-    target's own units.
+    Categories are one-hot encoded, so columns with many thousands of levels take much memory. A
+    missing number becomes the training mean; a missing or unseen level is all zeros. Attributions
+    are in log-odds.
 
     Examples
     --------
@@ -150,39 +151,40 @@ class SENNRegressor(TabularRegressor, SENNModel):
     Parameters
     ----------
     layers : sequence of int, default=(64, 64)
-        Hidden tanh units of the network of coefficients.
+        Sizes of the hidden tanh layers of the coefficient network.
     dropout : float, default=0.1
-        Dropout behind every hidden layer.
+        Dropout after every hidden layer.
     gradient_penalty : float, default=0.01
         Weight of the distance between coefficients and gradient.
     learning_rate : float, default=2e-3
         Peak learning rate: a short warm-up, then half a cosine down to zero.
     weight_decay : float, default=1e-2
-        Decay of the feed-forward matrices.
+        Weight decay of the weight matrices.
     batch_size, max_epochs : int or "auto", default="auto"
-        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+        Rows per step and passes over the rows; "auto" follows the number of rows, by the rule in
+        :mod:`sasanet.training.hyperparameters`.
     patience : int or "auto", default="auto"
         Epochs without a better validation loss before training stops; "auto" never stops early, so
         that the learning rate reaches zero. The best weights are kept.
     validation_fraction : float or "auto", default="auto"
-        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+        Share of the rows that are held out to choose the best epoch; "auto" is 0.1 from 10,000
+        rows on, else 0.2.
     time_limit : float, default=inf
-        Seconds; the learning rate reaches zero in time.
+        Seconds that training may take; the learning rate reaches zero in that time.
     categorical_features : sequence of str or int, default=()
-        Number columns that are codes, to be read as categories.
+        Number columns to treat as categories, such as codes.
     device : str, default="auto"
-        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or ``"auto"`` for the fastest one available.
     random_state : int, RandomState or None, default=None
-        One seed gives equal weights on CPU.
+        Seed; the same one gives the same weights on CPU.
     verbose : bool, default=False
-        Show a progress bar.
+        Whether to show a progress bar.
 
     Notes
     -----
-    Cells may be missing: a number becomes the training mean, a category its reserved place (that
-    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
-    cost memory. Attributions are on the scale of the raw output: log-odds, or the
-    target's own units.
+    Categories are one-hot encoded, so columns with many thousands of levels take much memory. A
+    missing number becomes the training mean; a missing or unseen level is all zeros. Attributions
+    are in the units of the target.
 
     Examples
     --------

@@ -10,18 +10,18 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sasanet.baselines.estimator import BaselineModel
-from sasanet.baselines.network import AdditiveNetwork, Units
+from sasanet.baselines.network import AdditiveNetwork, InputUnits
 from sasanet.errors import InvalidInputError
 from sasanet.estimator.classifier_regressor import TabularClassifier, TabularRegressor
 from sasanet.table.columns import Columns
 from sasanet.validation import read_choice, read_count
 
 _MOST_COLUMNS = 64  # of the shallow structure: 2,016 pairs, two gigabytes per 512 rows
-_START = 0.1  # size of the first outputs: noise to begin with would have to be unlearned
+_START = 0.1  # scale of the initial outputs: larger noise would have to be unlearned
 
 
 class ShapleyModules(nn.Module):
-    """Exact Shapley values of one small function per pair of columns (a Shapley module each).
+    """Shapley modules: exact Shapley values of one small function per pair of columns.
 
     With g(a, b) = ReLU(a·A + b·B + c)·O and reference 0, the first column of a pair gets
     ½[g(a, 0) − g(0, 0)] + ½[g(a, b) − g(0, b)], the second likewise (Eq. 2 for two players).
@@ -38,7 +38,7 @@ class ShapleyModules(nn.Module):
         self.first = nn.Parameter(torch.randn(shape) / math.sqrt(n_in))
         self.second = nn.Parameter(torch.randn(shape) / math.sqrt(n_in))
         self.shift = nn.Parameter(torch.randn(shape[0], 1, hidden))
-        meetings = 2 * shape[0] / (int(pairs.max()) + 1)  # modules of one column: their sum is φ
+        meetings = 2 * shape[0] / (int(pairs.max()) + 1)  # modules per column: their sum is φ
         out = torch.randn(shape[0], hidden, n_out) / math.sqrt(hidden * meetings)
         self.out = nn.Parameter(_START * out)
 
@@ -57,12 +57,12 @@ class ShapleyModules(nn.Module):
 
 
 class SHAPNet(AdditiveNetwork):
-    """f(x) = bias + Σ_i φ_i(x), φ the output of the last layer of Shapley modules.
+    """f(x) = bias + Σ_i φ_i(x), where φ is the output of the last layer of Shapley modules.
 
-    Constraint, by construction: every layer's outputs are the exact Shapley values of its modules
-    against the reference. Shallow, with one layer, φ is therefore the exact Shapley value of
-    v(S) = f(x_S), absent cells at their reference; deep, it is exact layer by layer only. Either
-    way a column at its reference gets exactly 0.
+    Constraint, by construction: the outputs of every layer are the exact Shapley values of its
+    modules against the reference. With one layer (shallow), φ is therefore the exact Shapley value
+    of v(S) = f(x_S), absent cells at their reference; with several (deep), it is exact only layer
+    by layer. In both, a column at its reference gets exactly 0.
 
     Shape: cells [B, N] → [B, K].
     """
@@ -71,7 +71,7 @@ class SHAPNet(AdditiveNetwork):
         self, columns: Columns, n_outputs: int, structure: str, width: int, hidden: int
     ) -> None:
         super().__init__(columns, n_outputs)
-        self.units = Units(columns)
+        self.units = InputUnits(columns)
         self.vectors = nn.Parameter(torch.randn(self.units.n_units, width))
         stages = all_pairs(len(columns)) if structure == "shallow" else butterfly(len(columns))
         self.padding = int(stages[0].max()) + 1 - len(columns)
@@ -82,7 +82,7 @@ class SHAPNet(AdditiveNetwork):
         )
 
     def matrices(self) -> list[Tensor]:
-        """Return what weight decay applies to."""
+        """Return the parameters that weight decay applies to."""
         modules = [stage for stage in self.stages if isinstance(stage, ShapleyModules)]
         return [matrix for m in modules for matrix in (m.first, m.second, m.out)]
 
@@ -90,7 +90,7 @@ class SHAPNet(AdditiveNetwork):
         """Return the last layer's Shapley values."""
         units = self.units(cells)
         found = self.units.by_column(units[..., None] * self.vectors)
-        found = F.pad(found, (0, 0, 0, self.padding))  # columns that are always at their reference
+        found = F.pad(found, (0, 0, 0, self.padding))  # added columns are always at their reference
         for stage in self.stages[:-1]:
             found = found + stage(found)
         return self.stages[-1](found)[:, : len(self.columns)]
@@ -111,7 +111,7 @@ def butterfly(n_columns: int) -> list[Tensor]:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SHAPNetModel(BaselineModel):
-    """What both Shapley explanation networks share."""
+    """Settings of the SHAPNet estimators."""
 
     structure: str = "shallow"
     width: int = 8
@@ -122,8 +122,8 @@ class SHAPNetModel(BaselineModel):
         structure = read_choice("structure", self.structure, ("shallow", "deep"))
         if structure == "shallow" and len(columns) > _MOST_COLUMNS:
             raise InvalidInputError(
-                f"structure must be 'deep' beyond {_MOST_COLUMNS} columns (shallow has a module "
-                f"for every pair), got {structure!r} with {len(columns)} columns"
+                f"structure must be 'deep' for more than {_MOST_COLUMNS} columns (shallow has one "
+                f"module per pair), got {structure!r} with {len(columns)} columns"
             )
         width, hidden = read_count(settings, "width"), read_count(settings, "hidden")
         return SHAPNet(columns, n_outputs, structure, width, hidden)
@@ -135,40 +135,41 @@ class SHAPNetClassifier(TabularClassifier, SHAPNetModel):
     Parameters
     ----------
     structure : {"shallow", "deep"}, default="shallow"
-        All pairs of columns at once (at most 64 columns), or stages of disjoint pairs after which
-        every column has met every other.
+        ``"shallow"``: one layer with all pairs of columns (at most 64 columns). ``"deep"``: layers
+        of disjoint pairs, after which every column has interacted with every other.
     width : int, default=8
-        Width of the columns' representations.
+        Length of the vector of a column.
     hidden : int, default=16
-        Hidden units of a module.
+        Hidden units of each module.
     learning_rate : float, default=2e-3
         Peak learning rate: a short warm-up, then half a cosine down to zero.
     weight_decay : float, default=1e-2
-        Decay of the feed-forward matrices.
+        Weight decay of the weight matrices.
     batch_size, max_epochs : int or "auto", default="auto"
-        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+        Rows per step and passes over the rows; "auto" follows the number of rows, by the rule in
+        :mod:`sasanet.training.hyperparameters`.
     patience : int or "auto", default="auto"
         Epochs without a better validation loss before training stops; "auto" never stops early, so
         that the learning rate reaches zero. The best weights are kept.
     validation_fraction : float or "auto", default="auto"
-        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+        Share of the rows that are held out to choose the best epoch; "auto" is 0.1 from 10,000
+        rows on, else 0.2.
     time_limit : float, default=inf
-        Seconds; the learning rate reaches zero in time.
+        Seconds that training may take; the learning rate reaches zero in that time.
     categorical_features : sequence of str or int, default=()
-        Number columns that are codes, to be read as categories.
+        Number columns to treat as categories, such as codes.
     device : str, default="auto"
-        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or ``"auto"`` for the fastest one available.
     random_state : int, RandomState or None, default=None
-        One seed gives equal weights on CPU.
+        Seed; the same one gives the same weights on CPU.
     verbose : bool, default=False
-        Show a progress bar.
+        Whether to show a progress bar.
 
     Notes
     -----
-    Cells may be missing: a number becomes the training mean, a category its reserved place (that
-    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
-    cost memory. Attributions are on the scale of the raw output: log-odds, or the
-    target's own units.
+    Categories are one-hot encoded, so columns with many thousands of levels take much memory. A
+    missing number becomes the training mean; a missing or unseen level is all zeros. Attributions
+    are in log-odds.
 
     Examples
     --------
@@ -185,40 +186,41 @@ class SHAPNetRegressor(TabularRegressor, SHAPNetModel):
     Parameters
     ----------
     structure : {"shallow", "deep"}, default="shallow"
-        All pairs of columns at once (at most 64 columns), or stages of disjoint pairs after which
-        every column has met every other.
+        ``"shallow"``: one layer with all pairs of columns (at most 64 columns). ``"deep"``: layers
+        of disjoint pairs, after which every column has interacted with every other.
     width : int, default=8
-        Width of the columns' representations.
+        Length of the vector of a column.
     hidden : int, default=16
-        Hidden units of a module.
+        Hidden units of each module.
     learning_rate : float, default=2e-3
         Peak learning rate: a short warm-up, then half a cosine down to zero.
     weight_decay : float, default=1e-2
-        Decay of the feed-forward matrices.
+        Weight decay of the weight matrices.
     batch_size, max_epochs : int or "auto", default="auto"
-        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+        Rows per step and passes over the rows; "auto" follows the number of rows, by the rule in
+        :mod:`sasanet.training.hyperparameters`.
     patience : int or "auto", default="auto"
         Epochs without a better validation loss before training stops; "auto" never stops early, so
         that the learning rate reaches zero. The best weights are kept.
     validation_fraction : float or "auto", default="auto"
-        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+        Share of the rows that are held out to choose the best epoch; "auto" is 0.1 from 10,000
+        rows on, else 0.2.
     time_limit : float, default=inf
-        Seconds; the learning rate reaches zero in time.
+        Seconds that training may take; the learning rate reaches zero in that time.
     categorical_features : sequence of str or int, default=()
-        Number columns that are codes, to be read as categories.
+        Number columns to treat as categories, such as codes.
     device : str, default="auto"
-        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or ``"auto"`` for the fastest one available.
     random_state : int, RandomState or None, default=None
-        One seed gives equal weights on CPU.
+        Seed; the same one gives the same weights on CPU.
     verbose : bool, default=False
-        Show a progress bar.
+        Whether to show a progress bar.
 
     Notes
     -----
-    Cells may be missing: a number becomes the training mean, a category its reserved place (that
-    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
-    cost memory. Attributions are on the scale of the raw output: log-odds, or the
-    target's own units.
+    Categories are one-hot encoded, so columns with many thousands of levels take much memory. A
+    missing number becomes the training mean; a missing or unseen level is all zeros. Attributions
+    are in the units of the target.
 
     Examples
     --------

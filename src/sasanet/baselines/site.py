@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sasanet.baselines.estimator import LayeredModel
-from sasanet.baselines.network import AdditiveNetwork, Units, prediction_loss
+from sasanet.baselines.network import AdditiveNetwork, InputUnits, prediction_loss
 from sasanet.estimator.classifier_regressor import TabularClassifier
 from sasanet.network.layers import feed_forward
 from sasanet.table.columns import Columns
@@ -21,10 +21,10 @@ from sasanet.validation import read_real
 
 
 class SITE(AdditiveNetwork):
-    """f_c(x) = bias_c + ⟨G_c(x), x⟩: likeness to a prototype of class c, made for this row.
+    """f_c(x) = bias_c + ⟨G_c(x), x⟩: similarity to a prototype of class c, made for this row.
 
-    Constraint, by a penalty: G_c(x) resembles real rows of class c. φ_i adds up G_c(x)_u · x_u over
-    the units u of column i; with two classes the log-odds are the difference of both likenesses.
+    Constraint, by a penalty: G_c(x) resembles real rows of class c. φ_i sums G_c(x)_u · x_u over
+    the units u of column i; with two classes the log-odds are the difference of both similarities.
 
     NOTE[DIFF]: transformations of images (rotations, flips) have no counterpart in a table, so the
     equivariance of the prototypes is that of the identity.
@@ -36,7 +36,7 @@ class SITE(AdditiveNetwork):
         self, columns: Columns, n_outputs: int, layers: Sequence[int], dropout: float
     ) -> None:
         super().__init__(columns, n_outputs)
-        self.units = Units(columns)
+        self.units = InputUnits(columns)
         self.n_classes = max(2, n_outputs)
         sizes = [self.units.n_units, *layers, self.n_classes * self.units.n_units]
         self.layers = feed_forward(sizes, nn.ReLU(), dropout)
@@ -49,7 +49,7 @@ class SITE(AdditiveNetwork):
         """Return the prototypes before their tanh: [B, U] → [B, C, U]."""
         return self.layers(inputs).unflatten(1, (self.n_classes, self.units.n_units))
 
-    def likenesses(self, inputs: Tensor, drafts: Tensor) -> Tensor:
+    def similarities(self, inputs: Tensor, drafts: Tensor) -> Tensor:
         """Return what every unit adds to every output: [B, U], [B, C, U] → [B, U, K]."""
         each = (torch.tanh(drafts) * inputs[:, None]).transpose(1, 2)
         return each if self.n_outputs > 1 else each[..., 1:] - each[..., :1]
@@ -57,13 +57,13 @@ class SITE(AdditiveNetwork):
     def attributions(self, cells: Tensor) -> Tensor:
         """Return φ_i = Σ_{u of column i} G(x)_u · x_u."""
         inputs = self.inputs(cells)
-        return self.units.by_column(self.likenesses(inputs, self.generate(inputs)))
+        return self.units.by_column(self.similarities(inputs, self.generate(inputs)))
 
 
 def prototype_losses(
     drafts: Tensor, inputs: Tensor, rows: Rows, generator: torch.Generator
 ) -> Tensor:
-    """Return each prototype's cross-entropy to a random row of its class, both moved to [0, 1].
+    """Return the cross-entropy of each prototype to a random row of its class, rescaled to [0, 1].
 
     NOTE[DIFF]: that row is drawn from the same batch, not from a pool of a thousand.
 
@@ -89,18 +89,18 @@ def site_loss(
     objective: Objective,
     prototype_penalty: float,
 ) -> Tensor:
-    """Return the prediction loss and the distance of prototypes to rows of their classes."""
+    """Return the prediction loss plus the distance of prototypes to rows of their classes."""
     inputs = network.inputs(rows.cells)
     drafts = network.generate(inputs)
-    outputs = network.bias + network.likenesses(inputs, drafts).sum(1)
-    likeness = prototype_losses(drafts, inputs, rows, generator)
-    penalty = prototype_penalty * weighted_mean(likeness, rows.weights)
+    outputs = network.bias + network.similarities(inputs, drafts).sum(1)
+    distances = prototype_losses(drafts, inputs, rows, generator)
+    penalty = prototype_penalty * weighted_mean(distances, rows.weights)
     return prediction_loss(outputs, rows, objective) + penalty
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SITEModel(LayeredModel):
-    """The settings of SITE."""
+    """Settings of SITE."""
 
     kind = SITE
 
@@ -113,44 +113,45 @@ class SITEModel(LayeredModel):
 
 
 class SITEClassifier(TabularClassifier, SITEModel):
-    """Prototypes of the classes, compared with the row; for classification only.
+    """SITE: rows are compared with prototypes of the classes; for classification only.
 
     Parameters
     ----------
     layers : sequence of int, default=(128, 128)
-        Hidden units of the generator.
+        Sizes of the hidden layers of the generator.
     dropout : float, default=0.1
-        Dropout behind every hidden layer.
+        Dropout after every hidden layer.
     prototype_penalty : float, default=5.0
         Weight of the distance between prototypes and real rows of their classes.
     learning_rate : float, default=2e-3
         Peak learning rate: a short warm-up, then half a cosine down to zero.
     weight_decay : float, default=1e-2
-        Decay of the feed-forward matrices.
+        Weight decay of the weight matrices.
     batch_size, max_epochs : int or "auto", default="auto"
-        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+        Rows per step and passes over the rows; "auto" follows the number of rows, by the rule in
+        :mod:`sasanet.training.hyperparameters`.
     patience : int or "auto", default="auto"
         Epochs without a better validation loss before training stops; "auto" never stops early, so
         that the learning rate reaches zero. The best weights are kept.
     validation_fraction : float or "auto", default="auto"
-        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+        Share of the rows that are held out to choose the best epoch; "auto" is 0.1 from 10,000
+        rows on, else 0.2.
     time_limit : float, default=inf
-        Seconds; the learning rate reaches zero in time.
+        Seconds that training may take; the learning rate reaches zero in that time.
     categorical_features : sequence of str or int, default=()
-        Number columns that are codes, to be read as categories.
+        Number columns to treat as categories, such as codes.
     device : str, default="auto"
-        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or ``"auto"`` for the fastest one available.
     random_state : int, RandomState or None, default=None
-        One seed gives equal weights on CPU.
+        Seed; the same one gives the same weights on CPU.
     verbose : bool, default=False
-        Show a progress bar.
+        Whether to show a progress bar.
 
     Notes
     -----
-    Cells may be missing: a number becomes the training mean, a category its reserved place (that
-    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
-    cost memory. Attributions are on the scale of the raw output: log-odds, or the
-    target's own units.
+    Categories are one-hot encoded, so columns with many thousands of levels take much memory. A
+    missing number becomes the training mean; a missing or unseen level is all zeros. Attributions
+    are in log-odds.
 
     Examples
     --------

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from sasanet.baselines.estimator import BaselineModel
-from sasanet.baselines.network import AdditiveNetwork, Units, prediction_loss
+from sasanet.baselines.network import AdditiveNetwork, InputUnits, prediction_loss
 from sasanet.estimator.classifier_regressor import TabularClassifier, TabularRegressor
 from sasanet.network.coalitions import kernel_coalitions
 from sasanet.network.layers import feed_forward
@@ -22,7 +22,7 @@ from sasanet.validation import read_count, read_real, read_sizes
 
 
 class ViaSHAP(AdditiveNetwork):
-    """f(x) = bias + Σ_i φ_i(x), all φ from one perceptron.
+    """f(x) = bias + Σ_i φ_i(x), with all φ from one multi-layer perceptron.
 
     Constraint, by a loss: φ is the Shapley value of the network's own game v(S) = f(x_S), absent
     cells at their reference. Efficiency holds exactly: v(∅) = bias.
@@ -32,14 +32,14 @@ class ViaSHAP(AdditiveNetwork):
 
     def __init__(self, columns: Columns, n_outputs: int, layers: Sequence[int]) -> None:
         super().__init__(columns, n_outputs)
-        self.units = Units(columns)
+        self.units = InputUnits(columns)
         sizes = [self.units.n_units, *layers, len(columns) * n_outputs]
         # NOTE[DIFF]: no batch normalisation: the masked rows of the Shapley loss would shift the
         # statistics of the complete ones.
         self.layers = feed_forward(sizes, nn.ReLU(), 0.0)
 
     def attributions(self, cells: Tensor) -> Tensor:
-        """Return φ, as the network's outputs for the row minus those for the reference row."""
+        """Return φ: the outputs for the row minus those for the reference row."""
         # NOTE[DIFF]: the original only learns that the reference row's attributions sum to 0.
         reference = torch.full_like(cells[:1], math.nan)
         found = self.layers(self.units(torch.cat([cells, reference])))
@@ -57,9 +57,9 @@ def viashap_loss(
     """Return the prediction loss and the Shapley loss (v(S) − v(∅) − Σ_{i∈S} φ_i(x))²."""
     found = network.attributions(rows.cells)
     loss = prediction_loss(network.bias + found.sum(1), rows, objective)
-    if len(network.columns) == 1:  # one player takes everything
+    if len(network.columns) == 1:  # a single player gets everything
         return loss
-    players = torch.ones_like(rows.present)  # a missing cell is a player too, at its reference
+    players = torch.ones_like(rows.present)  # missing cells too, at their reference
     kept = kernel_coalitions(players, n_pairs, generator)
     values = network.values(rows.cells, kept) - network.bias
     gaps = values - torch.einsum("bmn,bnk->bmk", kept.to(found.dtype), found)
@@ -68,7 +68,7 @@ def viashap_loss(
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ViaSHAPModel(BaselineModel):
-    """What both ViaSHAP estimators share."""
+    """Settings of the ViaSHAP estimators."""
 
     layers: Sequence[int] = (64, 128, 64)
     coalitions: int = 16
@@ -90,39 +90,40 @@ class ViaSHAPClassifier(TabularClassifier, ViaSHAPModel):
     Parameters
     ----------
     layers : sequence of int, default=(64, 128, 64)
-        Hidden units.
+        Sizes of the hidden layers.
     coalitions : int, default=16
-        Coalitions of every row per step, half of them the complements of the others.
+        Coalitions per row and step, half of them the complements of the others.
     shapley_weight : float, default=1.0
         Weight of the Shapley loss beside the prediction loss.
     learning_rate : float, default=2e-3
         Peak learning rate: a short warm-up, then half a cosine down to zero.
     weight_decay : float, default=1e-2
-        Decay of the feed-forward matrices.
+        Weight decay of the weight matrices.
     batch_size, max_epochs : int or "auto", default="auto"
-        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+        Rows per step and passes over the rows; "auto" follows the number of rows, by the rule in
+        :mod:`sasanet.training.hyperparameters`.
     patience : int or "auto", default="auto"
         Epochs without a better validation loss before training stops; "auto" never stops early, so
         that the learning rate reaches zero. The best weights are kept.
     validation_fraction : float or "auto", default="auto"
-        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+        Share of the rows that are held out to choose the best epoch; "auto" is 0.1 from 10,000
+        rows on, else 0.2.
     time_limit : float, default=inf
-        Seconds; the learning rate reaches zero in time.
+        Seconds that training may take; the learning rate reaches zero in that time.
     categorical_features : sequence of str or int, default=()
-        Number columns that are codes, to be read as categories.
+        Number columns to treat as categories, such as codes.
     device : str, default="auto"
-        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or ``"auto"`` for the fastest one available.
     random_state : int, RandomState or None, default=None
-        One seed gives equal weights on CPU.
+        Seed; the same one gives the same weights on CPU.
     verbose : bool, default=False
-        Show a progress bar.
+        Whether to show a progress bar.
 
     Notes
     -----
-    Cells may be missing: a number becomes the training mean, a category its reserved place (that
-    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
-    cost memory. Attributions are on the scale of the raw output: log-odds, or the
-    target's own units.
+    Categories are one-hot encoded, so columns with many thousands of levels take much memory. A
+    missing number becomes the training mean; a missing or unseen level is all zeros. Attributions
+    are in log-odds.
 
     Examples
     --------
@@ -139,39 +140,40 @@ class ViaSHAPRegressor(TabularRegressor, ViaSHAPModel):
     Parameters
     ----------
     layers : sequence of int, default=(64, 128, 64)
-        Hidden units.
+        Sizes of the hidden layers.
     coalitions : int, default=16
-        Coalitions of every row per step, half of them the complements of the others.
+        Coalitions per row and step, half of them the complements of the others.
     shapley_weight : float, default=1.0
         Weight of the Shapley loss beside the prediction loss.
     learning_rate : float, default=2e-3
         Peak learning rate: a short warm-up, then half a cosine down to zero.
     weight_decay : float, default=1e-2
-        Decay of the feed-forward matrices.
+        Weight decay of the weight matrices.
     batch_size, max_epochs : int or "auto", default="auto"
-        Chosen by the number of rows; the rule is in :mod:`sasanet.training.hyperparameters`.
+        Rows per step and passes over the rows; "auto" follows the number of rows, by the rule in
+        :mod:`sasanet.training.hyperparameters`.
     patience : int or "auto", default="auto"
         Epochs without a better validation loss before training stops; "auto" never stops early, so
         that the learning rate reaches zero. The best weights are kept.
     validation_fraction : float or "auto", default="auto"
-        Share of the rows that choose the best epoch; "auto" is 0.1 from 10,000 rows, else 0.2.
+        Share of the rows that are held out to choose the best epoch; "auto" is 0.1 from 10,000
+        rows on, else 0.2.
     time_limit : float, default=inf
-        Seconds; the learning rate reaches zero in time.
+        Seconds that training may take; the learning rate reaches zero in that time.
     categorical_features : sequence of str or int, default=()
-        Number columns that are codes, to be read as categories.
+        Number columns to treat as categories, such as codes.
     device : str, default="auto"
-        ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
+        ``"cpu"``, ``"cuda"``, ``"mps"``, or ``"auto"`` for the fastest one available.
     random_state : int, RandomState or None, default=None
-        One seed gives equal weights on CPU.
+        Seed; the same one gives the same weights on CPU.
     verbose : bool, default=False
-        Show a progress bar.
+        Whether to show a progress bar.
 
     Notes
     -----
-    Cells may be missing: a number becomes the training mean, a category its reserved place (that
-    of levels never seen). Categories are one-hot but for NAM and SSCN, so many thousands of levels
-    cost memory. Attributions are on the scale of the raw output: log-odds, or the
-    target's own units.
+    Categories are one-hot encoded, so columns with many thousands of levels take much memory. A
+    missing number becomes the training mean; a missing or unseen level is all zeros. Attributions
+    are in the units of the target.
 
     Examples
     --------

@@ -22,7 +22,7 @@ from sasanet.estimator.soft_labels import TeacherSettings, soften_labels
 from sasanet.estimator.tabular import FitData
 from sasanet.explanation.explanation import Explanation
 from sasanet.network import inference
-from sasanet.network.architecture import Architecture, named
+from sasanet.network.architecture import Architecture, find_architecture
 from sasanet.network.refinement import read_effort, refined
 from sasanet.network.sasanet import SASANet
 from sasanet.shapley.game import names_to_mask, read_coalitions
@@ -88,7 +88,7 @@ class SASANetModel(CertifiedModel):
         return resolve(parameters, n_rows, clarity)
 
     def _make_encoder(self) -> TableEncoder:
-        architecture = named(self.network)
+        architecture = find_architecture(self.network)
         numbers = "knots" if architecture.numbers == "knots" else "standard"
         return TableEncoder(numbers, architecture.n_knots, self.categorical_features)
 

@@ -1,7 +1,7 @@
-"""Names and sizes of a network: plain data in, plain data out.
+"""Which network to build: its modules and sizes, as plain data.
 
-An :class:`Architecture` says *what* is built; the modules say *how*. The paper's Appendix H is kept
-here as four named presets, and its ablations are fields of the same record, not other classes.
+The four networks of the paper's Appendix H are named presets, and its ablations are values of the
+same fields, not classes of their own.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from sasanet.errors import InvalidInputError
+from sasanet.validation import read_choice, read_real, read_sizes
 
 _CHOICES = {
     "marginal": ("set", "sequence"),
@@ -21,7 +22,7 @@ _CHOICES = {
 
 @dataclass(frozen=True)
 class AttentionSizes:
-    """The sizes of one attention module with its feed-forward network (Appendix H)."""
+    """Sizes of an attention module and its feed-forward network (Appendix H)."""
 
     width: int
     heads: int
@@ -36,56 +37,57 @@ class AttentionSizes:
 
 @dataclass(frozen=True)
 class Architecture:
-    """The shape of a SASANet.
+    """The modules of a SASANet and their sizes.
 
     Parameters
     ----------
     marginal : {"set", "sequence"}
-        ``"set"``: a value network that is a set function, so the order of the features cannot
-        matter. ``"sequence"``: the paper's causal attention along an order.
+        The marginal contribution module. ``"set"``: a value network that is a set function, so the
+        order of the features cannot matter. ``"sequence"``: the paper's causal attention along an
+        order.
     attribution : {"closed_form", "context", "attention", "none"}
-        The Shapley module. ``"closed_form"``: computed from the set network, nothing is learned.
-        The others are distilled from the marginal module: ``"context"``: each cell's vector times
-        a vector that describes the row; ``"attention"``: the paper's attention over the present
-        features. ``"none"``: the ablation SASANet-d, which predicts with the marginal module alone
-        and cannot explain.
+        The Shapley module. ``"closed_form"``: computed from the set network; nothing is learned.
+        ``"context"`` and ``"attention"`` are distilled from the marginal module: a cell's vector
+        times a vector that describes the row, or the paper's attention over the present features.
+        ``"none"``: the ablation SASANet-d, which predicts with the marginal module and cannot
+        explain.
     positions : int or None
-        Points on each feature's position profile. ``None``: one per feature, as in the paper;
+        Points on the position profile of each feature. ``None``: one per feature, as in the paper;
         ``1``: no positions, the ablation SASANet-p.
     numbers : {"knots", "mlp"}
-        How a number becomes a vector: interpolation between vectors at training quantiles, or the
-        paper's single-input MLP.
+        How a number becomes a vector: by interpolation between vectors at training quantiles, or by
+        the paper's single-input MLP.
     n_knots : int
-        Quantiles per number column for ``"knots"``.
+        Largest number of knots (quantiles) per number column, for ``"knots"``.
     number_layers : tuple of int
-        Hidden sizes of the paper's "continuous embedding" MLP for ``"mlp"``.
+        Hidden sizes of the paper's "continuous embedding" MLP, for ``"mlp"``.
     width : int
-        Length of the vector of one cell in the marginal module (the paper's embedding dimension).
+        Length of a cell vector in the marginal module (the paper's embedding dimension).
     marginal_layers : tuple of int
-        Hidden sizes of the marginal module's feed-forward network.
+        Hidden sizes of the feed-forward network of the marginal module.
     members : int
-        Set networks that share cell vectors and layers, and whose mean is the value: more accurate,
-        and as many times slower to explain.
+        Set networks that share cell vectors and layers and are averaged: more accurate, but
+        explanations take as many times longer.
     marginal_heads, marginal_head_width : int
-        Attention of the sequence module.
+        Attention heads of the sequence module and their width.
     attribution_width : int
-        Length of the vector of one cell in the Shapley module.
+        Length of a cell vector in the Shapley module.
     attribution_layers : tuple of int
-        Hidden sizes of the Shapley module's feed-forward network.
+        Hidden sizes of the feed-forward network of the Shapley module.
     attribution_heads, attribution_head_width : int
-        Attention of the Shapley module.
+        Attention heads of the Shapley module and their width.
     attribution_steps : int or None
-        Steps that only the Shapley module learns in, where it learns. ``None``: by the number of
-        rows (:mod:`sasanet.training.hyperparameters`).
-    shared_tokens : bool
-        Whether both modules read the same cell vectors, as in the paper.
+        Steps in which only the Shapley module is trained; not for ``"closed_form"`` and ``"none"``.
+        ``None``: by the number of rows (:mod:`sasanet.training.hyperparameters`).
+    shared_embedding : bool
+        Whether both modules use the same cell vectors, as in the paper.
     value_weight, attribution_weight : float
-        The paper's λ_v and λ_s, used where both modules are trained at once.
+        The paper's λ_v and λ_s, used where both modules are trained together.
     full_share : float
-        The complete row's share of the prediction loss; the rest is for its coalitions. 0 is the
-        paper's: the complete row is only one of N prefixes.
+        Share of the complete row in the prediction loss; the rest is for its coalitions. 0 is the
+        paper's, where the complete row is one of N prefixes.
     activation : {"relu", "leaky_relu", "gelu"}
-        The non-linearity of every feed-forward network.
+        Activation of every feed-forward network.
 
     Examples
     --------
@@ -111,52 +113,43 @@ class Architecture:
     attribution_heads: int = 4
     attribution_head_width: int = 16
     attribution_steps: int | None = None
-    shared_tokens: bool = False
+    shared_embedding: bool = False
     value_weight: float = 1.0
     attribution_weight: float = 1.0
     full_share: float = 0.65
     activation: str = "relu"
 
     def __post_init__(self) -> None:
-        for field, allowed in _CHOICES.items():
-            if getattr(self, field) not in allowed:
-                raise InvalidInputError(
-                    f"Architecture.{field} must be one of {allowed}, got {getattr(self, field)!r}"
-                )
+        self._check_choices()
         for field in ("number_layers", "marginal_layers", "attribution_layers"):
-            object.__setattr__(self, field, tuple(getattr(self, field)))  # JSON gives lists
+            sizes = read_sizes(f"Architecture.{field}", getattr(self, field), least=0)
+            object.__setattr__(self, field, sizes)  # JSON has lists
         self._check_sizes()
         self._check_attribution_steps()
-        if not 0 <= self.full_share <= 1:
-            raise InvalidInputError(
-                f"Architecture.full_share must be in [0, 1], got {self.full_share!r}"
-            )
-        formula = self.marginal == "set" and self.activation != "gelu"
-        if self.attribution == "closed_form" and not formula:
-            raise InvalidInputError(
-                "attribution='closed_form' needs marginal='set' and activation 'relu' or "
-                f"'leaky_relu', got marginal={self.marginal!r}, "
-                f"activation={self.activation!r}; use attribution='context' or 'attention' there"
-            )
-        alone = self.marginal != "set" or self.attribution not in ("closed_form", "none")
-        if self.members > 1 and alone:
-            raise InvalidInputError(
-                "members > 1 needs marginal='set' and attribution='closed_form' or 'none', "
-                f"got marginal={self.marginal!r}, attribution={self.attribution!r}"
-            )
-        shares = self.marginal == "sequence" and self.attribution != "context"
-        if self.shared_tokens and not (shares and self.width == self.attribution_width):
-            raise InvalidInputError(
-                "shared_tokens=True needs marginal='sequence', attribution='attention' and "
-                f"attribution_width == width, got {self}"
-            )
+        self._check_full_share()
+        self._check_closed_form()
+        self._check_members()
+        self._check_shared_embedding()
+
+    def _check_choices(self) -> None:
+        for field, allowed in _CHOICES.items():
+            read_choice(f"Architecture.{field}", getattr(self, field), allowed)
 
     def _check_sizes(self) -> None:
-        sizes = [self.width, self.attribution_width, self.marginal_heads, self.attribution_heads]
-        sizes += [self.members]
-        sizes += [self.marginal_head_width, self.attribution_head_width, self.n_knots]
-        sizes += [*self.number_layers, *self.marginal_layers, *self.attribution_layers]
-        sizes += [] if self.positions is None else [self.positions]
+        sizes = [
+            self.n_knots,
+            *self.number_layers,
+            self.width,
+            *self.marginal_layers,
+            self.members,
+            self.marginal_heads,
+            self.marginal_head_width,
+            self.attribution_width,
+            *self.attribution_layers,
+            self.attribution_heads,
+            self.attribution_head_width,
+            *([] if self.positions is None else [self.positions]),
+        ]
         whole = all(isinstance(size, int) and not isinstance(size, bool) for size in sizes)
         if not whole or min(sizes) < 1 or self.n_knots < 2 or not self.attribution_layers:
             raise InvalidInputError(
@@ -177,7 +170,41 @@ class Architecture:
             raise InvalidInputError(
                 "Architecture.attribution_steps needs a Shapley module that learns "
                 f"(attribution='context' or 'attention'), got attribution={self.attribution!r}; "
-                "leave attribution_steps out"
+                "omit attribution_steps"
+            )
+
+    def _check_full_share(self) -> None:
+        for field in ("value_weight", "attribution_weight", "full_share"):
+            read_real({f"Architecture.{field}": getattr(self, field)}, f"Architecture.{field}")
+        if self.full_share > 1:
+            raise InvalidInputError(
+                f"Architecture.full_share must be in [0, 1], got {self.full_share!r}"
+            )
+
+    def _check_closed_form(self) -> None:
+        possible = self.marginal == "set" and self.activation != "gelu"
+        if self.attribution == "closed_form" and not possible:
+            raise InvalidInputError(
+                "attribution='closed_form' needs marginal='set' and activation 'relu' or "
+                f"'leaky_relu', got marginal={self.marginal!r}, "
+                f"activation={self.activation!r}; use attribution='context' or 'attention' there"
+            )
+
+    def _check_members(self) -> None:
+        possible = self.marginal == "set" and self.attribution in ("closed_form", "none")
+        if self.members > 1 and not possible:
+            raise InvalidInputError(
+                "members > 1 needs marginal='set' and attribution='closed_form' or 'none', "
+                f"got marginal={self.marginal!r}, attribution={self.attribution!r}"
+            )
+
+    def _check_shared_embedding(self) -> None:
+        # The ablation attribution="none" of a network that shares may keep the field.
+        possible = self.marginal == "sequence" and self.attribution != "context"
+        if self.shared_embedding and not (possible and self.width == self.attribution_width):
+            raise InvalidInputError(
+                "shared_embedding=True needs marginal='sequence', attribution='attention' and "
+                f"attribution_width == width, got {self}"
             )
 
     @property
@@ -198,7 +225,7 @@ class Architecture:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON-able data."""
+        """Return the fields as data that JSON can hold."""
         return asdict(self)
 
     @classmethod
@@ -215,10 +242,10 @@ class Architecture:
 def _paper(
     width: int, number_layers: tuple[int, ...], layers: tuple[int, ...], heads: int, head_width: int
 ) -> Architecture:
-    """Return what all four columns of Appendix H share, with equal sizes for both modules."""
-    # NOTE[DIFF]: Appendix H's last "continuous embedding" number is the output size; for Higgs it
-    # is 512 beside an embedding dimension of 64. We read it as one more hidden layer there, because
-    # the sum of category and number vectors needs one length.
+    """Return what the four columns of Appendix H share, with equal sizes for both modules."""
+    # NOTE[DIFF]: the last "continuous embedding" number of Appendix H is the output size; for Higgs
+    # it is 512 beside an embedding dimension of 64. There we read it as one more hidden layer,
+    # because vectors of categories and numbers must have one length.
     return Architecture(
         marginal="sequence",
         attribution="attention",
@@ -233,13 +260,13 @@ def _paper(
         attribution_layers=layers,
         attribution_heads=heads,
         attribution_head_width=head_width,
-        shared_tokens=True,
+        shared_embedding=True,
         full_share=0.0,
         activation="leaky_relu",
     )
 
 
-# The paper's "attention dimension" is the width of one head: 8 with 8 heads cannot be a total.
+# The paper's "attention dimension" must be the width of one head: it is 8 with 8 heads.
 ARCHITECTURES: dict[str, Architecture] = {
     "set": Architecture(),
     "sequence": Architecture(
@@ -249,7 +276,7 @@ ARCHITECTURES: dict[str, Architecture] = {
         width=64,
         attribution_layers=(128, 128),
         marginal_layers=(128, 128),
-        shared_tokens=True,
+        shared_embedding=True,
     ),
     "paper-fraud": replace(_paper(64, (16, 16), (128, 128, 128), 4, 8), attribution_heads=8),
     "paper-higgs": replace(
@@ -262,8 +289,8 @@ ARCHITECTURES: dict[str, Architecture] = {
 }
 
 
-def named(network: str | Architecture) -> Architecture:
-    """Return an architecture by its name, or the given one."""
+def find_architecture(network: str | Architecture) -> Architecture:
+    """Return the architecture of this name; an Architecture is returned as it is."""
     if isinstance(network, Architecture):
         return network
     if not isinstance(network, str) or network not in ARCHITECTURES:

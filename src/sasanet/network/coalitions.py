@@ -1,7 +1,7 @@
-"""Orders and coalitions in, orders and coalitions out: the combinatorics of the Shapley value.
+"""Random orders and coalitions, and what the Shapley value computes from them.
 
 Sizes: B rows, N features, P orders. An *order* is a permutation of the features; a *coalition* is a
-boolean mask of present features. Absent cells always stand at the end of an order.
+boolean mask of present features. Absent features are always last in an order.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ def random_orders(present: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def reverse_orders(orders: Tensor, sizes: Tensor) -> Tensor:
-    """Turn the present part of each order around (the antithetic partner).
+    """Reverse the present part of each order (the antithetic partner).
 
-    A feature at position k (from 0) of m present ones comes to m - 1 - k, so an order and its
-    reverse give every pair of features both ways round: all pairwise interactions cancel.
+    A feature at position k (from 0) of m present ones moves to m - 1 - k, so an order and its
+    reverse have every pair of features in both sequences: pairwise interactions cancel.
 
     Shape: orders [B, N], sizes [B] (present features per row) → [B, N].
     """
@@ -51,7 +51,7 @@ def by_feature(along_order: Tensor, orders: Tensor) -> Tensor:
 
 
 def steps_both_ways(ahead: Tensor, behind: Tensor) -> tuple[Tensor, Tensor]:
-    """Return how a value grows along an order and along its reverse, both in the order's sequence.
+    """Return the increments of a value along an order and its reverse, in the order's sequence.
 
     Shape: ahead (the value of the first k + 1 features) and behind (of the others) [B, N, K]
     → two [B, N, K].
@@ -64,8 +64,7 @@ def steps_both_ways(ahead: Tensor, behind: Tensor) -> tuple[Tensor, Tensor]:
 def random_coalitions(present: Tensor, generator: torch.Generator) -> Tensor:
     """Keep each present feature with a probability drawn once per row, uniform on (0, 1).
 
-    Every coalition size is then equally likely (up to 1/N), which is how often the Shapley value
-    visits it.
+    All coalition sizes are then equally likely (up to 1/N), as they are in the Shapley value.
 
     Shape: present [B, N] bool → [B, N] bool.
     """
@@ -75,14 +74,14 @@ def random_coalitions(present: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def kernel_coalitions(present: Tensor, pairs: int, generator: torch.Generator) -> Tensor:
-    """Draw coalitions as often as the Shapley kernel weighs them, each with its complement.
+    """Draw coalitions with the probabilities of the Shapley kernel, each with its complement.
 
-    p(S) ∝ 1 / (C(m, s) s (m − s)) for 0 < s < m, m the number of present features: a size with
-    probability ∝ 1 / (s (m − s)), then its members at random. Under these probabilities the best
-    additive fit of v that adds up to v(N) − v(∅) is the Shapley value (Lundberg and Lee, 2017).
-    With fewer than two present features there is no such S; all of them and none are drawn.
+    p(S) ∝ 1 / (C(m, s) s (m − s)) for 0 < s < m, where m is the number of present features: first a
+    size with probability ∝ 1 / (s (m − s)), then its members at random. Under these probabilities
+    the best additive fit of v that sums to v(N) − v(∅) is the Shapley value (Lundberg and Lee,
+    2017). With fewer than two present features there is no such S; then all and none are drawn.
 
-    Shape: present [B, N] bool → [B, 2·pairs, N] bool, the complements behind.
+    Shape: present [B, N] bool → [B, 2·pairs, N] bool, the complements last.
     """
     n_rows, n_features = present.shape
     m = present.sum(1, keepdim=True).cpu()
@@ -91,16 +90,16 @@ def kernel_coalitions(present: Tensor, pairs: int, generator: torch.Generator) -
     weights[:, 0].masked_fill_(m[:, 0] < 2, 1.0)
     sizes = 1 + torch.multinomial(weights, pairs, replacement=True, generator=generator)
     keys = torch.rand((n_rows, pairs, n_features), generator=generator)
-    keys = keys.masked_fill(~present.cpu()[:, None], 2.0)  # absent features stand last
+    keys = keys.masked_fill(~present.cpu()[:, None], 2.0)  # absent features come last
     kept = (keys.argsort(2).argsort(2) < sizes[..., None]).to(present.device) & present[:, None]
     return torch.cat([kept, present[:, None] & ~kept], 1)
 
 
 def random_prefixes(present: Tensor, orders: Tensor, generator: torch.Generator) -> Tensor:
-    """Keep a prefix of each order: everything with probability 1/2, else a uniform length ≥ 1.
+    """Keep a prefix of each order: all of it with probability 1/2, else a uniform length ≥ 1.
 
-    The marginal contributions along a prefix are valid targets for the attributions of that
-    coalition, so φ is trained on subsets at no extra cost.
+    Marginal contributions along a prefix are valid targets for the attributions of that coalition,
+    so φ is trained on subsets at no extra cost.
 
     Shape: present [B, N] bool, orders [B, N] → [B, N] bool.
     """
@@ -111,16 +110,16 @@ def random_prefixes(present: Tensor, orders: Tensor, generator: torch.Generator)
 
 
 def position_weights(sizes: Tensor, n_features: int, points: int) -> Tensor:
-    """Return how much each profile point counts at each position: linear interpolation.
+    """Return the weight of each profile point at each position: linear interpolation.
 
-    Position k of a coalition of m features lies at k / (m - 1) of the profile, so one profile
-    serves coalitions of every size. With as many points as features and a complete row this is
-    the identity: the paper's φ_{i,k}.
+    Position k of a coalition of m features is at k / (m - 1) of the profile, so one profile serves
+    coalitions of every size. With as many points as features and a complete row this is the
+    identity, the paper's φ_{i,k}.
 
-    Shape: sizes [B] → [B, N, points]; rows beyond the coalition's size are zero.
+    Shape: sizes [B] → [B, N, points]; positions beyond the size of the coalition are zero.
     """
     # NOTE[DIFF]: the paper's positions are absolute (φ_{i,k} for k ≤ |S|); ours are relative, so
-    # "comes last" means the same for every coalition size and N outputs are not needed.
+    # "comes last" means the same for every coalition size, and N outputs are not needed.
     place = torch.arange(n_features, device=sizes.device)
     share = place / (sizes[:, None] - 1).clamp_min(1)
     knots = torch.arange(points, device=sizes.device)
@@ -139,7 +138,7 @@ def mean_over_positions(profiles: Tensor, present: Tensor) -> Tensor:
 
 
 def read_profiles(profiles: Tensor, place: Tensor, sizes: Tensor) -> Tensor:
-    """Return each feature's profile at its place in the order: φ_{i,k}.
+    """Return the profile of each feature at its place in the order: φ_{i,k}.
 
     Shape: profiles [B, N, R, K], place [B, N] (from 0), sizes [B] → [B, N, K].
     """
@@ -151,7 +150,7 @@ def read_profiles(profiles: Tensor, place: Tensor, sizes: Tensor) -> Tensor:
 def add_up(attributions: Tensor, total: Tensor, present: Tensor) -> Tensor:
     """Shift the attributions of present features equally so that they sum to the total.
 
-    Absent features get exactly 0. A row with nothing present has nothing to shift: its total is 0.
+    Absent features get exactly 0. A row without present features is left at 0, which is its total.
 
     Shape: attributions [B, N, K], total [B, K], present [B, N] → [B, N, K].
     """

@@ -1,9 +1,9 @@
-"""A set network in, plain arrays out, which value any coalition of a row without torch.
+"""The set network as plain arrays, which compute v(S) without torch, in a browser for example.
 
     v(S) − φ0 = mean_m cap · tanh((ρ(b_m + Σ_{i∈S} r_mi ψ_i(x_i)) − ρ(b_m)) / cap)
 
 Sizes: B rows, N features, D the length of a cell vector, M members, K outputs. A report evaluates
-the same arrays in the browser, so :meth:`PortableNetwork.values` is also the text to compare with.
+the arrays in JavaScript; :meth:`PortableNetwork.values` is the reference for that code.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sasanet.network.embedding.cells import TableTokens
+from sasanet.network.embedding.cells import TableEmbedding
 from sasanet.network.sasanet import SASANet
 from sasanet.network.set_value import SetValue
 
 Array = NDArray[np.float32]
-_SLOPES = {"relu": 0.0, "leaky_relu": nn.LeakyReLU().negative_slope}  # of what is below zero
+_SLOPES = {"relu": 0.0, "leaky_relu": nn.LeakyReLU().negative_slope}  # below zero
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class PortableNetwork:
     Attributes
     ----------
     tables : tuple of ndarray (places, D)
-        ψ of every place of each column's ruler; a number between two places mixes both.
+        ψ of every place (knot or level) of each column; between two knots it is interpolated.
     factors : ndarray (M, N)
-        r_mi: how much of each feature is in each member's sum.
+        r_mi: the weight of each feature in each member's sum.
     bias : ndarray (M, D)
         b_m.
     layers : tuple of (ndarray (out, in), ndarray (out,))
-        The linear layers of ρ; an activation stands before each.
+        The linear layers of ρ, with an activation before each.
     slope : float
         The activation's slope below zero: 0 is a ReLU.
     cap : float
@@ -51,23 +51,25 @@ class PortableNetwork:
     cap: float
 
     def keep(self, places: list[NDArray[np.intp]]) -> PortableNetwork:
-        """Return the network with some places of each table only, renumbered from 0."""
+        """Return the network with only some places of each table, renumbered from 0."""
         kept = zip(self.tables, places, strict=True)
         return replace(self, tables=tuple(table[chosen] for table, chosen in kept))
 
     def values(self, cells: NDArray[np.float32], coalitions: NDArray[np.bool_]) -> Array:
-        """Return v(S) − φ0 in the network's units, of one coalition a row; of nothing exactly 0.
+        """Return v(S) − φ0 for one coalition per row, in the units of the network.
+
+        For the empty coalition it is exactly 0.
 
         Shape: cells [B, N] (NaN: absent), coalitions [B, N] → [B, K].
         """
-        there = coalitions & ~np.isnan(cells)
+        present = coalitions & ~np.isnan(cells)
         vectors = np.stack([self._vectors(j, cells[:, j]) for j in range(cells.shape[1])], 1)
-        vectors = vectors * there[..., None]
+        vectors = vectors * present[..., None]
         sums = np.einsum("mn,bnd->bmd", self.factors, vectors)
         raw = self._rho(sums + self.bias) - self._rho(self.bias)
         if math.isfinite(self.cap):
             raw = self.cap * np.tanh(raw / self.cap)
-        return np.asarray(raw.mean(1) * there.any(1, keepdims=True), dtype=np.float32)
+        return np.asarray(raw.mean(1) * present.any(1, keepdims=True), dtype=np.float32)
 
     def _vectors(self, column: int, cells: NDArray[np.float32]) -> Array:
         """Return ψ of a column's cells: [B] → [B, D]."""
@@ -85,13 +87,13 @@ class PortableNetwork:
 
 
 def export(network: SASANet) -> PortableNetwork | None:
-    """Return the arrays of a set network that reads tables of vectors; of any other none."""
+    """Return a set network with a table of vectors as arrays; None for any other network."""
     marginal, slope = network.marginal, _SLOPES.get(network.architecture.activation)
     if not isinstance(marginal, SetValue) or slope is None:
         return None
-    if not isinstance(marginal.tokens, TableTokens):
+    if not isinstance(marginal.embedding, TableEmbedding):
         return None
-    rows, offsets = _array(marginal.tokens.rows()), marginal.tokens.offsets.tolist()
+    rows, offsets = _array(marginal.embedding.rows()), marginal.embedding.offsets.tolist()
     places = network.columns.places
     linear = [layer for layer in marginal.rho if isinstance(layer, nn.Linear)]
     one = np.ones((1, len(places)), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""A trained network and encoded rows in, float64 outputs out, in chunks of bounded memory.
+"""Outputs and attributions of many rows, in chunks of bounded memory and in float64.
 
 Sizes: n rows, N features, K outputs, M coalitions. Outputs are relative to the base value.
 """
@@ -16,7 +16,7 @@ from sasanet.network.coalitions import add_up
 from sasanet.network.interface import TabularNetwork
 from sasanet.network.sasanet import SASANet
 
-_CELLS_AT_ONCE = 20_480  # about 20 MB of cell vectors: fits the caches, bounds the memory
+_CELLS_AT_ONCE = 20_480  # about 20 MB of cell vectors: fits into caches, bounds memory
 
 
 def in_chunks(
@@ -25,7 +25,7 @@ def in_chunks(
     per_row: int,
     function: Callable[[Tensor, slice], tuple[Tensor, ...]],
 ) -> list[Tensor]:
-    """Run a function over chunks of rows without gradients and join what it returns."""
+    """Run a function over chunks of rows, without gradients, and concatenate its results."""
     device = next(network.parameters()).device
     size = max(1, _CELLS_AT_ONCE // max(1, cells.shape[1] * per_row))
     parts = []
@@ -37,7 +37,7 @@ def in_chunks(
 
 
 def outputs(network: TabularNetwork, cells: Tensor) -> Tensor:
-    """Return the output of every row from what is present of it: [n, N] → [n, K]."""
+    """Return the output of every row from its present cells: [n, N] → [n, K]."""
 
     def predict(part: Tensor, _: slice) -> tuple[Tensor, ...]:
         return (network.values(part, ~part.isnan()[:, None])[:, 0],)

@@ -1,4 +1,4 @@
-"""What a network is told of a table, and what it must offer to be trained and asked.
+"""What every network offers to the training loop and to inference.
 
 Sizes: B rows, N features, M coalitions, K outputs.
 """
@@ -9,16 +9,16 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-WHOLE = ("",)  # the part that is everything: torch's name of a module inside itself
+WHOLE = ("",)  # the name torch gives to a module within itself: all of it
 
 
 class TabularNetwork(nn.Module):
-    """A network the training loop can train: encoded cells in, outputs relative to φ0 out."""
+    """A network that the training loop can train: encoded cells → outputs relative to φ0."""
 
     def values(self, cells: Tensor, coalitions: Tensor) -> Tensor:
         """Return the output when only some features are known.
 
-        Shape: cells [B, N], coalitions [B, M, N] bool (absent cells already out) → [B, M, K].
+        Shape: cells [B, N], coalitions [B, M, N] bool (without absent cells) → [B, M, K].
         """
         raise NotImplementedError
 
@@ -28,5 +28,5 @@ class TabularNetwork(nn.Module):
         return list(dict.fromkeys(p for module in named for p in module.parameters()))
 
     def matrices(self) -> list[Tensor]:
-        """Return what weight decay applies to: matrices, never tables or biases."""
+        """Return the parameters that weight decay applies to: matrices, not tables or biases."""
         return [module.weight for module in self.modules() if isinstance(module, nn.Linear)]

@@ -12,15 +12,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-# Whoever seeds or lends out torch's global generator: one at a time.
+# To be held while torch's global generator is seeded or lent out.
 GLOBAL_GENERATOR = threading.RLock()
 
 
 class RandomLayer(nn.Module):
     """A layer that draws from ``generator``, or from torch's global one where that is ``None``.
 
-    torch's own layers always draw from the global one: of two fits in two threads with one seed
-    each would get a part of the stream, and neither its own model.
+    The layers of torch always draw from the global one: two fits in two threads would each get a
+    part of its stream, and neither would be reproducible.
     """
 
     generator: torch.Generator | None = None
@@ -45,10 +45,10 @@ class GeneratorDropout(RandomLayer):
 
 
 class ByteDropout(GeneratorDropout):
-    """Dropout that draws eight decisions from one random word.
+    """Dropout that takes eight decisions from one random 64-bit word.
 
-    On a CPU torch's own draws one word per unit, which took a third of a training step. The rate is
-    rounded to a multiple of 1/256, and what is kept is scaled to keep the mean.
+    On a CPU the dropout of torch draws one word per unit, which took a third of a training step.
+    The rate is rounded to a multiple of 1/256, and kept units are scaled to preserve the mean.
 
     Shape: any → the same.
     """
@@ -64,7 +64,7 @@ class ByteDropout(GeneratorDropout):
         words = torch.empty(-(-x.numel() // 8), dtype=torch.int64, device=x.device)
         words.random_(-(2**63), None, generator=self.generator)
         bytes_ = words.view(torch.uint8)[: x.numel()].view(x.shape)
-        # Floats all the way: comparing, and multiplying by booleans, takes five times as long.
+        # All in floats: comparing, and multiplying by booleans, takes five times as long.
         kept = bytes_.to(x.dtype).sub_(self.threshold - 1).clamp_(0, 1)
         return x * kept.mul_(256 / (256 - self.threshold))
 

@@ -1,14 +1,15 @@
-"""Attributions in, unbiased ones with standard errors out, from random coalitions.
+"""Refined attributions: unbiased Shapley values with standard errors, from random coalitions.
 
-What the given attributions φ leave unexplained of the game, r(S) = v(S) − v(∅) − Σ_{i∈S} φ_i, has
-Shapley values of its own, and these are what φ is off by. With m present features,
+The residual game r(S) = v(S) − v(∅) − Σ_{i∈S} φ_i of given attributions φ has Shapley values of its
+own, which are the errors of φ. With m present features,
 
     φ_i(r) = Σ_{s=1}^{m−1} E_{|S|=s} [ r(S) · w_i(S) ],   w_i(S) = 1/s if i ∈ S else −1/(m − s)
 
-(Eq. 2 read as a sum over coalitions). A coalition is drawn with its complement, whose w is the
-opposite: all even interactions cancel. Nothing here trusts φ: the better it is, the smaller r and
-the noise. A function of s alone has no Shapley values either, so an odd cubic in s is fitted to
-r(S) − r(N∖S) and taken off, by the one half of the draws for the other, which keeps it unbiased.
+(Eq. 2 as a sum over coalitions). Each coalition is drawn with its complement, whose w has the
+opposite sign: even interactions cancel. The result does not rely on φ; the better φ is, the smaller
+are r and the noise. A function of s alone has zero Shapley values, so an odd cubic in s is fitted
+to r(S) − r(N∖S) and subtracted; each half of the draws uses the fit of the other half, which keeps
+the estimate unbiased.
 
 Sizes: B rows, N features, P pairs of a coalition and its complement, K outputs.
 """
@@ -32,12 +33,12 @@ from sasanet.network.sasanet import SASANet
 from sasanet.validation import check_integer
 
 # NOTE[DIFF]: the profiles φ_{i,k} could be a control variate of random orders (Proposition 3.10).
-# That needs more evaluations for the same error, as each serves two features, not all of them.
+# That takes more evaluations for the same error: each serves two features instead of all.
 
 _PAIRS_AT_ONCE = 512
-_FEWEST_PAIRS = 16  # for a curve and a standard error
-_PILOT_PAIRS = 128  # enough to plan by: a lucky pilot would stop too early
-_VALUES_AT_ONCE = 16_384  # coalitions valued in one go
+_FEWEST_PAIRS = 16  # for the cubic and a standard error
+_PILOT_PAIRS = 128  # enough to plan with: a small pilot may look too good by chance
+_VALUES_AT_ONCE = 16_384  # coalitions evaluated at once
 _PRODUCTS_AT_ONCE = 2**20  # of a pair and a feature: 8 MB
 _FEWEST_ORDERS = 4  # for a standard error
 _MOST_ORDERS = 10_000
@@ -46,7 +47,7 @@ _MARGIN = 1.1  # a standard error is itself an estimate: aim a little lower than
 
 @dataclass
 class _RowMeans:
-    """Means of each row's draws so far: count [B]; mean and squared deviations [B, N, K]."""
+    """Means of the draws of each row so far: count [B]; mean and squared deviations [B, N, K]."""
 
     count: Tensor
     mean: Tensor
@@ -70,14 +71,13 @@ def refined(
     effort: int | float,
     generator: torch.Generator,
 ) -> tuple[Tensor, Tensor]:
-    """Return unbiased Shapley values of the model's own output, and their standard errors.
+    """Return unbiased Shapley values of the model's output, and their standard errors.
 
-    An integer effort is a number of orders: each is worth as many evaluations as it has prefixes.
-    A float is a standard error to reach, in the network's units.
+    An integer effort is a number of orders, each worth as many evaluations as it has prefixes. A
+    float is a standard error to reach, in the units of the network.
 
     Shape: cells [n, N], attributions [n, N, K], totals [n, K], float64 → two [n, N, K].
     """
-    n_features = cells.shape[1]
     if isinstance(network.attribution, ClosedFormAttribution) and network.attribution.is_exact:
         return attributions, torch.zeros_like(attributions)
     size = max(1, _VALUES_AT_ONCE // (2 * _PAIRS_AT_ONCE))
@@ -85,28 +85,39 @@ def refined(
     parts = []
     with torch.no_grad(), steady_heap():
         for part, known in zip(cells.split(size), attributions.split(size), strict=True):
-            part, known = part.to(device), known.to(device)
-            nothing = torch.zeros_like(known)
-            means = _RowMeans(known.new_zeros(len(part)), nothing, nothing.clone())
-            planned = _plan(effort, n_features, len(part), device)
-            while (rows := (means.count < planned).nonzero()[:, 0]).numel():
-                left = int((planned - means.count)[rows].min())
-                count = min(_PAIRS_AT_ONCE, max(_FEWEST_PAIRS, left))
-                means.add(rows, _draws(network, part[rows], known[rows], count, generator))
-                if isinstance(effort, float) and (means.count >= planned).all():
-                    planned = _plan_again(means, effort, n_features)
-            parts.append(((known + means.mean).cpu(), means.error_std().cpu()))
+            means = _sample(network, part.to(device), known.to(device), effort, generator)
+            parts.append((known + means.mean.cpu(), means.error_std().cpu()))
     values, errors = (torch.cat(column) for column in zip(*parts, strict=True))
     if isinstance(effort, float):
-        _say_what_was_missed(errors, effort)
+        _warn_of_larger_errors(errors, effort)
     present = ~cells.isnan()
     return add_up(values, totals, present), errors * present[..., None]
+
+
+def _sample(
+    network: SASANet,
+    cells: Tensor,
+    known: Tensor,
+    effort: int | float,
+    generator: torch.Generator,
+) -> _RowMeans:
+    """Draw pairs of coalitions until every row of a chunk has as many as planned."""
+    n_rows, n_features = cells.shape
+    means = _RowMeans(known.new_zeros(n_rows), torch.zeros_like(known), torch.zeros_like(known))
+    planned = _first_plan(effort, n_features, n_rows, cells.device)
+    while (rows := (means.count < planned).nonzero()[:, 0]).numel():
+        left = int((planned - means.count)[rows].min())
+        count = min(_PAIRS_AT_ONCE, max(_FEWEST_PAIRS, left))
+        means.add(rows, _draw(network, cells[rows], known[rows], count, generator))
+        if isinstance(effort, float) and (means.count >= planned).all():
+            planned = _next_plan(means, effort, n_features)
+    return means
 
 
 def read_effort(n_orders: Any, max_error: Any) -> int | float | None:
     """Return how to refine: a number of orders, a standard error to reach, or not at all."""
     if max_error is None:
-        remedy = "leave it out for the plain explanation"
+        remedy = "omit it for the plain explanation"
         number = check_integer("n_orders", n_orders, 0, None, remedy)
         if 0 < number < _FEWEST_ORDERS:
             check_integer("n_orders", n_orders, _FEWEST_ORDERS, None, remedy)
@@ -114,50 +125,51 @@ def read_effort(n_orders: Any, max_error: Any) -> int | float | None:
     real = isinstance(max_error, Real) and not isinstance(max_error, bool)
     if n_orders != 0 or not real or not 0 < float(max_error) < math.inf:
         raise InvalidInputError(
-            "max_error must be a number above 0 and stand without n_orders, "
+            "max_error must be a number above 0, without n_orders beside it, "
             f"got max_error={max_error!r} and n_orders={n_orders!r}; give one of the two"
         )
     return float(max_error)
 
 
 def _pairs(n_orders: int, n_features: int) -> int:
-    """Return how many pairs of coalitions cost as much as so many orders."""
+    """Return the number of pairs of coalitions that cost as much as these orders."""
     return max(_FEWEST_PAIRS, n_orders * (n_features - 1) // 2)
 
 
-def _plan(effort: int | float, n_features: int, n_rows: int, device: torch.device) -> Tensor:
-    """Return how many pairs each row is to have at first: all, or a pilot."""
+def _first_plan(effort: int | float, n_features: int, n_rows: int, device: torch.device) -> Tensor:
+    """Return the number of pairs to draw for each row: all of them, or a pilot."""
     pilot = max(_PILOT_PAIRS, _pairs(4, n_features))
     first = pilot if isinstance(effort, float) else _pairs(effort, n_features)
     return torch.full((n_rows,), float(first), dtype=torch.float64, device=device)
 
 
-def _plan_again(means: _RowMeans, target: float, n_features: int) -> Tensor:
-    """Return how many pairs each row needs, by the noise seen so far.
+def _next_plan(means: _RowMeans, target: float, n_features: int) -> Tensor:
+    """Return the number of pairs each row needs, estimated from the noise so far.
 
-    The number is fixed before the next draws are seen: stopping as soon as the error happens to
-    look small would make it look smaller than it is.
+    It is fixed before the next draws: stopping as soon as the error happens to look small would
+    bias the standard error.
     """
     largest = means.error_std().flatten(1).amax(1)
     needed = torch.where(largest > target, means.count * (_MARGIN * largest / target) ** 2, 0.0)
     return needed.clamp_max(_pairs(_MOST_ORDERS, n_features)).ceil()
 
 
-def _say_what_was_missed(errors: Tensor, target: float) -> None:
+def _warn_of_larger_errors(errors: Tensor, target: float) -> None:
+    """Warn if rows did not reach the standard error that was asked for."""
     largest = errors.flatten(1).amax(1)
     if (missed := int((largest > target).sum())) > 0:
         warn_user(
-            f"{missed} of {len(errors)} rows did not reach the wanted standard error within "
-            f"{_MOST_ORDERS:,} orders: theirs are up to {float(largest.max() / target):.3g} times "
-            "as large; error_std has each. Ask for a larger error.",
+            f"{missed} of {len(errors)} rows did not reach max_error within {_MOST_ORDERS:,} "
+            f"orders: their standard errors are up to {float(largest.max() / target):.3g} times as "
+            "large; see error_std, or ask for a larger max_error.",
             RefinementWarning,
         )
 
 
-def _draws(
+def _draw(
     network: SASANet, cells: Tensor, known: Tensor, count: int, generator: torch.Generator
 ) -> Batch:
-    """Return the mean of φ(r) over random pairs, and its squared deviations: two [B, N, K]."""
+    """Draw random pairs; return the mean of φ(r) and its squared deviations: two [B, N, K]."""
     present = ~cells.isnan()
     members = present.sum(1, keepdim=True)  # m
     sizes = _random_sizes(members, count, generator)  # s, [B, P]
@@ -167,15 +179,15 @@ def _draws(
     inside = 1 / sizes[..., None].double()
     outside = -1 / (members[..., None] - sizes[..., None]).clamp_min(1).double()
     weight = torch.where(chosen, inside, outside) * present[:, None]
-    scaled = gap * (members[..., None] - 1).clamp_min(0) / 2  # m − 1 sizes, each as likely
+    scaled = gap * (members[..., None] - 1).clamp_min(0) / 2  # m − 1 sizes, equally likely
     return _mean_of_products(scaled, weight)
 
 
 def _mean_of_products(scaled: Tensor, weight: Tensor) -> Batch:
     """Return the mean over pairs of their products, and the squared deviations from it.
 
-    Around the first pair, so that equal products deviate by exactly 0; a few features at a time, so
-    that the products fit into memory. Shape: scaled [B, P, K], weight [B, P, N] → two [B, N, K].
+    Differences to the first pair make equal products deviate by exactly 0; features come in parts,
+    so that the products fit into memory. Shape: scaled [B, P, K], weight [B, P, N] → two [B, N, K].
     """
     parts = []
     for some in weight.split(max(1, _PRODUCTS_AT_ONCE // scaled.numel()), dim=2):
@@ -189,13 +201,13 @@ def _mean_of_products(scaled: Tensor, weight: Tensor) -> Batch:
 
 
 def _random_sizes(members: Tensor, count: int, generator: torch.Generator) -> Tensor:
-    """Return sizes uniform on 1 … m − 1 (1 where there is none): [B, 1] → [B, P]."""
+    """Draw sizes uniformly from 1 … m − 1 (1 if there is none): [B, 1] → [B, P]."""
     draws = torch.rand((len(members), count), generator=generator).to(members.device)
     return ((draws * (members - 1)).long() + 1).clamp_max((members - 1).clamp_min(1))
 
 
 def _random_subsets(present: Tensor, sizes: Tensor, generator: torch.Generator) -> Tensor:
-    """Return uniform subsets of the present features of given sizes: [B, N], [B, P] → [B, P, N]."""
+    """Draw subsets of the present features, of given sizes: [B, N], [B, P] → [B, P, N]."""
     keys = torch.rand((*sizes.shape, present.shape[1]), generator=generator).to(present.device)
     keys = keys.masked_fill(~present[:, None], 2.0)
     least = keys.sort(2).values.gather(2, (sizes[..., None] - 1))
@@ -211,7 +223,7 @@ def _residual_gap(network: SASANet, cells: Tensor, chosen: Tensor, known: Tensor
 
 
 def _fitted_by_size(gap: Tensor, sizes: Tensor, members: Tensor) -> Tensor:
-    """Return an odd cubic in s/m − ½, fitted to each half of the draws and read at the other half.
+    """Fit an odd cubic in s/m − ½ to each half of the draws and evaluate it at the other half.
 
     Shape: gap [B, P, K], sizes [B, P], members [B, 1] → [B, P, K].
     """
@@ -222,7 +234,7 @@ def _fitted_by_size(gap: Tensor, sizes: Tensor, members: Tensor) -> Tensor:
     fits = []
     for part in (slice(half), slice(half, None)):
         moments = (terms[:, part] * weight[:, part]).mT @ terms[:, part]
-        # A little ridge: with two features or few draws there is no curve to be seen.
+        # A little ridge: with two features or few draws the fit is not determined.
         ridge = torch.eye(2, dtype=moments.dtype, device=moments.device) * 1e-3 * half
         targets = (terms[:, part] * weight[:, part]).mT @ gap[:, part]
         fits.append(torch.linalg.solve(moments + ridge, targets))

@@ -1,12 +1,13 @@
-"""Cells in, base value and one attribution per feature out: the whole model.
+"""The whole SASANet: a marginal module that predicts and a Shapley module that attributes.
 
     cells ─┬─► marginal module (along an order)  ─► Δ        trained on labels
            └─► Shapley module  (order-free)      ─► profile  by formula, or distilled ─mean─► φ
 
     f(x_S) = φ0 + Σ_{i∈S} φ(x_S)_i ,    v(S) = f(x_S)                (Definition 2.2)
 
-Sizes: B rows, N features, K outputs, M coalitions, R profile points. Every output here is relative
-to the base value and, for regression, in standard deviations of the target; the estimator scales.
+Sizes: B rows, N features, K outputs, M coalitions, R profile points. All outputs here are relative
+to the base value and, for regression, in standard deviations of the target; the estimator rescales
+them.
 """
 
 from __future__ import annotations
@@ -24,19 +25,20 @@ from sasanet.network.attribution.learned import (
     ContextAttribution,
 )
 from sasanet.network.coalitions import add_up, mean_over_positions, positions, steps_both_ways
-from sasanet.network.embedding.cells import Tokens, make_tokens
+from sasanet.network.embedding.cells import CellEmbedding, make_embedding
 from sasanet.network.interface import TabularNetwork
 from sasanet.network.sequence_value import SequenceValue
 from sasanet.network.set_value import SetValue
 from sasanet.table.columns import Columns
 
-Walk = Callable[[Tensor], tuple[Tensor, Tensor]]  # orders → steps along them and their reverses
+# Orders [B, N] → contributions along them and along their reverses, two [B, N, K].
+Contributions = Callable[[Tensor], tuple[Tensor, Tensor]]
 MarginalModule = SetValue | SequenceValue
 _ACTIVATIONS = {"relu": nn.ReLU, "leaky_relu": nn.LeakyReLU, "gelu": nn.GELU}
 
 
 class SASANet(TabularNetwork):
-    """Tokens → marginal module → Shapley module.
+    """A marginal module and a Shapley module on the cells of a table.
 
     Parameters
     ----------
@@ -47,7 +49,7 @@ class SASANet(TabularNetwork):
     architecture : Architecture
         Which modules, and their sizes.
     cap : float
-        Bound of the set module's output (infinite: none).
+        Bound of the output of the set module; infinite: no bound.
     dropout : float
         Dropout inside the marginal module.
     """
@@ -67,21 +69,23 @@ class SASANet(TabularNetwork):
         self.attribution: AttributionModule | ClosedFormAttribution | None
         self.attribution = self._make_attribution()
 
-    def _tokens(self, width: int) -> Tokens:
+    def _embedding(self, width: int) -> CellEmbedding:
         arch = self.architecture
         layers = arch.number_layers if arch.numbers == "mlp" else None
         activation = _ACTIVATIONS[arch.activation]()
-        return make_tokens(self.columns.places, self.columns.is_number, width, layers, activation)
+        return make_embedding(
+            self.columns.places, self.columns.is_number, width, layers, activation
+        )
 
     def _make_marginal(self, cap: float, dropout: float) -> MarginalModule:
         arch, activation = self.architecture, _ACTIVATIONS[self.architecture.activation]()
-        tokens = self._tokens(arch.width)
+        embedding = self._embedding(arch.width)
         if arch.marginal == "set":
             sizes = [arch.width, *arch.marginal_layers, self.n_outputs]
             members, n_features = arch.members, len(self.columns)
-            return SetValue(tokens, sizes, activation, dropout, cap, members, n_features)
+            return SetValue(embedding, sizes, activation, dropout, cap, members, n_features)
         return SequenceValue(
-            tokens,
+            embedding,
             arch.marginal_attention,
             len(self.columns),
             self.n_outputs,
@@ -97,17 +101,17 @@ class SASANet(TabularNetwork):
             return ClosedFormAttribution(n_features, self.points)
         if arch.attribution == "context":
             return ContextAttribution(
-                self._tokens(arch.attribution_layers[0]),
-                self._tokens(arch.attribution_width),
+                self._embedding(arch.attribution_layers[0]),
+                self._embedding(arch.attribution_width),
                 n_features,
                 self.n_outputs,
                 self.points,
                 arch.attribution_layers,
                 arch.attribution_width,
             )
-        shared = self.marginal.tokens if arch.shared_tokens else None
+        shared = self.marginal.embedding if arch.shared_embedding else None
         return AttentionAttribution(
-            shared or self._tokens(arch.attribution_width),
+            shared or self._embedding(arch.attribution_width),
             arch.attribution_attention,
             n_features,
             self.n_outputs,
@@ -129,15 +133,15 @@ class SASANet(TabularNetwork):
     ) -> tuple[Tensor, Tensor]:
         """Return position profiles that add up, and the output they add up to.
 
-        With the set module the output is v(S) and every profile is shifted so that Σφ = v(S)
-        (additive normalisation); with the sequence module the output *is* Σφ (Eq. 1).
+        With the set module the output is v(S), and profiles are shifted so that Σφ = v(S) (additive
+        normalisation); with the sequence module the output *is* Σφ (Eq. 1).
 
-        Shape: cells, present [B, N], vectors [B, N, D] and value [B, M, K] (the marginal module's,
-        where they are known) → profiles [B, N, R, K], output [B, K].
+        Shape: cells, present [B, N], vectors [B, N, D] and value [B, M, K] (of the marginal module,
+        if already computed) → profiles [B, N, R, K], output [B, K].
         """
         assert self.attribution is not None
         if isinstance(self.marginal, SetValue):
-            with torch.no_grad():  # the targets' side: distillation never moves the marginal module
+            with torch.no_grad():  # distillation must not train the marginal module
                 vectors = self.marginal.cell_vectors(cells, present) if vectors is None else vectors
                 ends, value = self.marginal.ends(cells, present, vectors, value)
             if isinstance(self.attribution, ClosedFormAttribution):
@@ -159,7 +163,7 @@ class SASANet(TabularNetwork):
         ends: Tensor,
         value: Tensor,
     ) -> Tensor:
-        """Return the mean of what a formula finds for each member: the Shapley value is linear."""
+        """Return the mean of a formula over the members: the Shapley value is linear."""
         assert isinstance(self.marginal, SetValue)
         found = [
             formula(function, present, own, ends[..., m, :], value[:, m])
@@ -168,9 +172,9 @@ class SASANet(TabularNetwork):
         return found[0] if len(found) == 1 else torch.stack(found).mean(0)
 
     def attribute(self, cells: Tensor, present: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the attributions and the output they add up to: v and φ are computed once.
+        """Return the attributions and the output they add up to; v and φ are computed once.
 
-        The output is bit by bit that of :meth:`values` for the same rows.
+        The output is bit-identical to that of :meth:`values` for the same rows.
 
         Shape: cells, present [B, N] → φ [B, N, K], output [B, K]; φ is 0 where absent.
         """
@@ -194,7 +198,7 @@ class SASANet(TabularNetwork):
     def values(self, cells: Tensor, coalitions: Tensor) -> Tensor:
         """Return the model's output for every coalition, relative to the base value.
 
-        Shape: cells [B, N], coalitions [B, M, N] bool (absent cells already out) → [B, M, K].
+        Shape: cells [B, N], coalitions [B, M, N] bool (without absent cells) → [B, M, K].
         """
         if isinstance(self.marginal, SetValue):
             return self.marginal.values(cells, coalitions)
@@ -202,42 +206,42 @@ class SASANet(TabularNetwork):
         cells = cells.repeat_interleave(coalitions.shape[1], 0)
         if self.attribution is not None:
             return self.attribute(cells, flat)[1].unflatten(0, coalitions.shape[:2])
-        # SASANet-d predicts with f_c, which depends on the order: columns as they stand.
+        # SASANet-d predicts with f_c, which depends on the order: that of the columns.
         orders = torch.argsort((~flat).to(torch.uint8), dim=1, stable=True)
         vectors = self.marginal.cell_vectors(cells, flat)
         total = self.marginal.contributions(vectors, flat, orders).sum(1)
         return total.unflatten(0, coalitions.shape[:2])
 
-    def value_walk(self, cells: Tensor, present: Tensor) -> Walk:
-        """Return the function of orders that says how the model's own v(S) grows along each.
+    def value_contributions(self, cells: Tensor, present: Tensor) -> Contributions:
+        """Return a function of orders: the contributions of features to v(S) along each order.
 
-        It returns the growth along the order and along its reverse, both in the order's own
-        sequence; their mean over orders is the Shapley value (Eq. 2).
+        It returns those along the order and along its reverse, both in the sequence of the order;
+        their mean over orders is the Shapley value (Eq. 2).
 
         Shape: cells, present [B, N]; orders [B, N] → two [B, N, K].
         """
-        if isinstance(self.marginal, SetValue):  # there Δ is just the growth of v
-            return self.delta_walk(cells, present)
+        if isinstance(self.marginal, SetValue):  # whose Δ is the difference of v
+            return self.module_contributions(cells, present)
         steps = torch.arange(1, cells.shape[1] + 1, device=cells.device)[None, :, None]
 
-        def walk(orders: Tensor) -> tuple[Tensor, Tensor]:
+        def contributions(orders: Tensor) -> tuple[Tensor, Tensor]:
             prefix = (positions(orders)[:, None] < steps) & present[:, None]  # the first k
             ahead = self.values(cells, prefix)
             behind = self.values(cells, present[:, None] & ~prefix)
             return steps_both_ways(ahead, behind)
 
-        return walk
+        return contributions
 
-    def delta_walk(self, cells: Tensor, present: Tensor) -> Walk:
-        """Return the same for the marginal module's Δ, which may depend on the order itself."""
+    def module_contributions(self, cells: Tensor, present: Tensor) -> Contributions:
+        """Return the same for Δ of the marginal module, which may depend on the whole order."""
         vectors = self.marginal.cell_vectors(cells, present)
         return lambda orders: self.marginal.contributions_both_ways(vectors, present, orders)
 
     def parts(self, names: Sequence[str]) -> list[nn.Parameter]:
         """Return the parameters of the named modules, each once.
 
-        Tokens shared by both modules belong to the marginal one: distilling alone must not move
-        its own targets.
+        A shared embedding belongs to the marginal module: distillation must not change its own
+        targets.
         """
         fixed = set() if "marginal" in names else set(self.marginal.parameters())
         return [p for p in super().parts(names) if p not in fixed]

@@ -1,10 +1,11 @@
-"""An order in, what each feature adds along it out: the paper's marginal contribution module.
+"""A value network that is a set function: the default marginal contribution module.
 
-Two of them behind one interface (sizes: B rows, N features, K outputs):
+It has the interface of :mod:`~sasanet.network.sequence_value` (sizes: B rows, N features, K
+outputs):
 
-- ``cell_vectors(cells, present) → [B, N, D]``: what the module knows of each cell, once per row;
+- ``cell_vectors(cells, present) → [B, N, D]``: the vector of each cell, computed once per row;
 - ``contributions(vectors, present, orders) → Δ [B, N, K]``: what the k-th feature of the order adds
-  to the base value and everything before it; exactly zero for absent features, which stand last;
+  to those before it; exactly zero for absent features, which come last;
 - ``contributions_both_ways(…) → Δ, Δ'``: the same for the order and its reverse.
 """
 
@@ -18,23 +19,23 @@ import torch
 from torch import Tensor, nn
 
 from sasanet.network.coalitions import positions, steps_both_ways
-from sasanet.network.embedding.cells import TableTokens, Tokens
+from sasanet.network.embedding.cells import CellEmbedding, TableEmbedding
 from sasanet.network.layers import feed_forward
 
-_MANY = 8  # coalitions of one row
-_LONG = 64  # features beyond which running sums are cheaper than a product
-_SMALL_TABLE = 4096  # rows; beyond it evaluating each cell is cheaper than each row
+_MANY = 8  # coalitions per row
+_LONG = 64  # features, above which cumulative sums are cheaper than a product
+_SMALL_TABLE = 4096  # rows, above which evaluating each cell is cheaper than each row
 
 
 @dataclass(frozen=True)
 class SetFunction:
-    """The value of summed cell vectors: cap·tanh((ρ(b + Σψ) − ρ(b)) / cap).
+    """The value of a sum of cell vectors: cap·tanh((ρ(b + Σψ) − ρ(b)) / cap).
 
-    The cap keeps a claim from being stronger than the rows support (log n for probabilities).
+    The cap bounds predictions to what the number of rows supports: log n for log-odds.
     """
 
-    # NOTE[DIFF]: the paper's output has no bound; the log-odds of hopeless rows then run away, and
-    # their attributions with them.
+    # NOTE[DIFF]: the output of the paper has no bound; the log-odds of some rows then grow without
+    # limit, and their attributions too.
 
     rho: nn.Sequential
     bias: Tensor  # [D], or [M, D] for M members at once
@@ -45,7 +46,7 @@ class SetFunction:
         return self.bounded(self.rho(sums + self.bias) - self.rho(self.bias))
 
     def bounded(self, raw: Tensor) -> Tensor:
-        """Bend claims so that none is stronger than the cap."""
+        """Apply the cap, smoothly."""
         return self.cap * torch.tanh(raw / self.cap) if math.isfinite(self.cap) else raw
 
 
@@ -53,22 +54,22 @@ class SetValue(nn.Module):
     """A value network that is a set function: v(S) = mean_m f_m(Σ_{i∈S} r_mi ψ_i).
 
     ψ_i is the vector of cell i and f a :class:`SetFunction`, so the value cannot depend on the
-    order: the condition of Theorem 3.4 is true by construction. v(∅) = 0 exactly (the base value is
-    added outside). Usually there is one member and r = 1.
+    order: the condition of Theorem 3.4 holds by construction. v(∅) = 0 exactly; the base value is
+    added elsewhere. By default there is one member and r = 1.
 
-    Several members share ψ and ρ; each has its own bias and its own factor r_mi for every feature,
-    +1 or −1 at first, so that each sees another table. Each is trained by its own loss, as TabM's
-    are, and the Shapley values of their mean are the mean of their Shapley values (linearity).
+    Several members share ψ and ρ. Each has its own bias and its own factor r_mi for every feature,
+    initially +1 or −1, so that the members differ. Each is trained with its own loss, as in TabM,
+    and the Shapley values of their mean are the mean of their Shapley values (linearity).
 
     Sizes: M members; in ``[..., M, D]`` one sum for each of them.
     """
 
-    # NOTE[DIFF]: the paper has only the sequence module, whose output depends on the order. A set
-    # function trains on a few coalitions per row instead of N prefixes and is as expressive.
+    # NOTE[DIFF]: the paper has the sequence module only, whose output depends on the order. A set
+    # function is as expressive and trains on a few coalitions per row instead of N prefixes.
 
     def __init__(
         self,
-        tokens: Tokens,
+        embedding: CellEmbedding,
         sizes: Sequence[int],
         activation: nn.Module,
         dropout: float,
@@ -77,7 +78,7 @@ class SetValue(nn.Module):
         n_features: int,
     ) -> None:
         super().__init__()
-        self.tokens = tokens
+        self.embedding = embedding
         self.cap = cap
         self.bias = nn.Parameter(0.1 * torch.randn(n_members, sizes[0]))
         self.rho = feed_forward(sizes, activation, dropout, activate_first=True)
@@ -97,17 +98,17 @@ class SetValue(nn.Module):
             yield SetFunction(self.rho, bias, self.cap), own
 
     def _weighted(self, coalitions: Tensor) -> Tensor:
-        """Return how much of each feature is in each member's sum: [..., N] → [..., M, N]."""
+        """Return the weight of each feature in each member's sum: [..., N] → [..., M, N]."""
         weights = coalitions.to(self.bias.dtype)[..., None, :]
         return weights if self.factors is None else weights * self.factors
 
     def _sums(self, cells: Tensor, coalitions: Tensor) -> Tensor:
         """Return every member's sum over every coalition: [B, N], [B, S, N] → [B, S, M, D]."""
         if self.factors is None and coalitions.shape[1] < _MANY:
-            return self.tokens.coalition_sums(cells, coalitions)[:, :, None]
-        # Many sums share the row's vectors: one product instead of look-ups for each.
+            return self.embedding.coalition_sums(cells, coalitions)[:, :, None]
+        # For many sums per row one matrix product is faster than look-ups for each.
         weights = self._weighted(coalitions)
-        return (weights.flatten(1, 2) @ self.tokens(cells)).unflatten(1, weights.shape[1:3])
+        return (weights.flatten(1, 2) @ self.embedding(cells)).unflatten(1, weights.shape[1:3])
 
     def values(self, cells: Tensor, coalitions: Tensor) -> Tensor:
         """Return v(S) − φ0 for every coalition: [B, N], [B, S, N] → [B, S, K]."""
@@ -116,18 +117,18 @@ class SetValue(nn.Module):
     def member_values(self, cells: Tensor, coalitions: Tensor) -> Tensor:
         """Return the same for each member: [B, N], [B, S, N] → [B, S, M, K]."""
         values = self._together.value_of_sums(self._sums(cells, coalitions))
-        # ρ(b) − ρ(b) is zero only up to rounding: of nothing the value is exactly φ0.
+        # ρ(b) − ρ(b) is zero only up to rounding; v(∅) must be exactly φ0.
         return values * coalitions.any(2)[..., None, None]
 
     def values_with_complement(self, cells: Tensor, present: Tensor, kept: Tensor) -> Tensor:
-        """Return each member's v of the complete row, of a coalition in it, and of the rest.
+        """Return each member's v of the complete row, of a coalition, and of its complement.
+
+        Sums are linear, so the complete row needs no look-ups of its own.
 
         Shape: cells, present, kept [B, N] → [B, 3, M, K].
-
-        Sums are linear, so the complete row costs no look-ups of its own.
         """
         kept, rest = self._sums(cells, torch.stack([kept, present & ~kept], 1)).unbind(1)
-        # The empty coalition is the last row: one pass through ρ instead of two.
+        # The empty coalition is appended as the last row: one pass through ρ instead of two.
         sums = torch.cat([kept + rest, kept, rest, torch.zeros_like(kept[:1])])
         raw = self.rho(sums + self.bias)
         values = self._together.bounded(raw[:-1] - raw[-1:])
@@ -135,20 +136,20 @@ class SetValue(nn.Module):
 
     def cell_vectors(self, cells: Tensor, present: Tensor) -> Tensor:
         """Return ψ of every cell, zero where absent: [B, N, D]."""
-        return self.tokens(cells) * present[..., None]
+        return self.embedding(cells) * present[..., None]
 
     def contributions(self, vectors: Tensor, present: Tensor, orders: Tensor) -> Tensor:
-        """Return Δ along each order: the difference of v between neighbouring prefixes."""
-        del present  # absent features are zero vectors at the end: their Δ is exactly zero
+        """Return Δ along each order: the difference of v between successive prefixes."""
+        del present  # absent features are zero vectors and come last: their Δ is exactly zero
         value = self._together.value_of_sums(self._prefix_sums(vectors, orders)).mean(2)
         return torch.cat([value[:, :1], value.diff(dim=1)], 1)
 
     def contributions_both_ways(
         self, vectors: Tensor, present: Tensor, orders: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Return Δ along each order and along its reverse, both in the order's own sequence.
+        """Return Δ along each order and its reverse, both in the sequence of the order.
 
-        What is behind a prefix is the total minus the prefix: the way back needs no new sums.
+        The sum over the rest is the total minus the prefix: the reverse needs no new sums.
         """
         del present
         prefix = self._prefix_sums(vectors, orders)
@@ -157,10 +158,10 @@ class SetValue(nn.Module):
         return steps_both_ways(ahead, behind)
 
     def _prefix_sums(self, vectors: Tensor, orders: Tensor) -> Tensor:
-        """Return every member's running sum along each order: [B, N, D], [B, N] → [B, N, M, D]."""
+        """Return every member's sums over prefixes of each order: [B, N, D] → [B, N, M, D]."""
         n = vectors.shape[1]
         if n <= _LONG:
-            # A product with "who stands before" costs N² D, yet reads the vectors only once.
+            # A product with the mask "comes before" costs N² D but reads the vectors only once.
             before = positions(orders)[:, None] <= torch.arange(n, device=orders.device)[:, None]
             weights = self._weighted(before)
             return (weights.flatten(1, 2) @ vectors).unflatten(1, weights.shape[1:3])
@@ -173,13 +174,13 @@ class SetValue(nn.Module):
     def ends(
         self, cells: Tensor, present: Tensor, vectors: Tensor, value: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Return the ends of every feature's position profile and the value of the row, by member.
+        """Return both ends of every position profile and the value of the row, per member.
 
-        Coming first a feature adds v({i}) − v(∅), which depends on its own cell only: with one
-        member it is read from one evaluation per table row (between two knots, their mixture).
-        Coming last it adds v(S) − v(S∖i).
+        A feature that comes first adds v({i}) − v(∅), which depends on its own cell only: with one
+        member it is interpolated from one evaluation per table row. One that comes last adds
+        v(S) − v(S∖i).
 
-        Shape: cells, present [B, N], vectors [B, N, D], value [B, M, K] (where it is known)
+        Shape: cells, present [B, N], vectors [B, N, D], value [B, M, K] (if already computed)
         → ends [B, N, 2, M, K], value [B, M, K].
         """
         own = vectors[:, :, None]
@@ -195,10 +196,10 @@ class SetValue(nn.Module):
         return torch.stack([alone, last], 2) * present[..., None, None, None], whole[:, 0]
 
     def _alone(self, cells: Tensor) -> Tensor | None:
-        """Read v({i}) from a table of the value of every row, if that is cheap: [B, N, M, K]."""
-        if not isinstance(self.tokens, TableTokens) or self.factors is not None:
+        """Return v({i}) from the value of every table row, if that is cheap: [B, N, M, K]."""
+        if not isinstance(self.embedding, TableEmbedding) or self.factors is not None:
             return None
-        if self.tokens.n_rows > _SMALL_TABLE:
+        if self.embedding.n_rows > _SMALL_TABLE:
             return None
-        by_row = self._together.value_of_sums(self.tokens.rows())
-        return self.tokens.read(by_row, cells)[:, :, None]
+        by_row = self._together.value_of_sums(self.embedding.rows())
+        return self.embedding.read(by_row, cells)[:, :, None]

@@ -168,8 +168,8 @@ def _rebuild(saved: dict[str, Any], weights: dict[str, Any]) -> SASANetModel:
     architecture = read_architecture(saved, columns, n_outputs, n_weights)
     network = SASANet(columns, n_outputs, architecture, read_cap(saved), dropout=0.0)
     missing, foreign = network.load_state_dict(weights, strict=False)
-    shared = {name for name in missing if name.startswith("attribution.tokens.")}
-    if foreign or set(missing) - (shared if architecture.shared_tokens else set()):
+    shared = {name for name in missing if name.startswith("attribution.embedding.")}
+    if foreign or set(missing) - (shared if architecture.shared_embedding else set()):
         raise SavedFileError(f"The weights do not fit: missing {missing}, foreign {foreign}")
     if not all(bool(parameter.isfinite().all()) for parameter in network.parameters()):
         raise SavedFileError("The weights must be finite numbers, got others; fit the model anew")

@@ -42,7 +42,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sasanet.errors import InvalidInputError
-from sasanet.network.architecture import Architecture, named
+from sasanet.network.architecture import Architecture, find_architecture
 from sasanet.validation import read_choice, read_count, read_real
 
 PRESETS = ("default", "best")
@@ -188,7 +188,7 @@ def _epochs(situation: _Situation, batch: int) -> int:
 def _architecture(network: str | Architecture, preset: str, n_rows: int) -> Architecture:
     """Return the network's shape; a shape given in full is taken as it is."""
     read_choice("preset", preset, PRESETS)
-    architecture = named(network)
+    architecture = find_architecture(network)
     if preset == "default" or isinstance(network, Architecture):
         return architecture
     if network != "set":

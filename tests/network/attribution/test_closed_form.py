@@ -12,8 +12,8 @@ from sasanet import Architecture, SASANetClassifier
 from sasanet.datasets import load_german_credit, make_gaussian_probit
 from sasanet.network.attribution import closed_form
 from sasanet.network.attribution.closed_form import (
+    CellBudget,
     ClosedFormAttribution,
-    Effort,
     end_slopes,
     enumerated,
     expected_growth,
@@ -110,8 +110,8 @@ def test_with_members_the_values_are_the_mean_of_theirs(monkeypatch):
 
 
 def test_a_formula_without_the_variance_would_not_pass(wide, truth, monkeypatch):
-    def certain(marginal, mean, variance, followed, doubts):
-        nothing = torch.zeros_like(variance), torch.zeros_like(followed), 0 * doubts
+    def certain(marginal, mean, variance, followed, presence):
+        nothing = torch.zeros_like(variance), torch.zeros_like(followed), 0 * presence
         return ORIGINAL(marginal, mean, *nothing)
 
     ORIGINAL = closed_form.expected_value
@@ -133,7 +133,7 @@ def test_growth_is_the_expected_gain_at_a_share(wide):
     """∂F/∂p_i at t is what i adds to a coalition that has each other feature with chance t."""
     model, X = wide
     function, vectors = function_and_vectors(model, X[:12])
-    found = expected_growth(function, vectors, (0.3, 0.8), Effort(3, 16))[..., 0]
+    found = expected_growth(function, vectors, (0.3, 0.8), CellBudget(3, 16))[..., 0]
     drawn = torch.empty_like(found)
     generator = torch.Generator().manual_seed(0)
     for column, share in enumerate((0.3, 0.8)):
@@ -152,18 +152,18 @@ def test_enumeration_and_formula_agree_on_the_same_rows(wide):
     function, vectors = function_and_vectors(model, X[:8])
     shares = 0.5 - 20**-0.5, 0.5 + 20**-0.5
     inside, _ = enumerated(function, vectors)
-    formula = expected_growth(function, vectors, shares, Effort(3, 16))
+    formula = expected_growth(function, vectors, shares, CellBudget(3, 16))
     assert r_squared(formula.numpy(), inside.numpy()) > 0.998
     assert r_squared(formula.numpy()[:, ::-1].copy(), inside.numpy()) < 0.9  # features mixed up
 
 
 def test_more_effort_is_closer():
-    table = make_gaussian_probit(3_000, n_features=30, correlation=0.3, random_state=0)
+    table = make_gaussian_probit(1_000, n_features=30, correlation=0.3, random_state=0)
     model = SASANetClassifier(**QUICK, max_epochs=6).fit(table.X, table.y)
     function, vectors = function_and_vectors(model, table.X[:40])
-    best = expected_growth(function, vectors, (0.3, 0.7), Effort(6, 30))
+    best = expected_growth(function, vectors, (0.3, 0.7), CellBudget(6, 30))
     little, some, much = (
-        (expected_growth(function, vectors, (0.3, 0.7), Effort(*effort)) - best).square().mean()
+        (expected_growth(function, vectors, (0.3, 0.7), CellBudget(*effort)) - best).square().mean()
         for effort in ((0, 4), (1, 16), (3, 30))
     )
     assert much < some < little
@@ -218,7 +218,7 @@ def test_a_second_look_at_steep_profiles_is_closer(steep, monkeypatch):
     )
     twice = error()
     assert looked_at
-    monkeypatch.setattr(closed_form, "_DOUBTED", math.inf)
+    monkeypatch.setattr(closed_form, "_INACCURATE", math.inf)
     assert twice < error() / 2
 
 

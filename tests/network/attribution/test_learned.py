@@ -86,7 +86,7 @@ def test_the_context_module_is_the_product_of_cell_and_row(module, mixed, rows, 
     cells, present, ends = rows(mixed)
     context = module(mixed, "context")
     found = context(cells, present, ends if with_ends else None)
-    vectors, row_vectors = context.cell_tokens(cells), context.row_tokens(cells)
+    vectors, row_vectors = context.cell_embedding(cells), context.row_embedding(cells)
     for b in range(len(cells)):
         row = (row_vectors[b] * present[b][:, None]).sum(0)
         if with_ends:
@@ -103,10 +103,10 @@ def test_the_context_module_is_the_product_of_cell_and_row(module, mixed, rows, 
 def slow_attention(module, cells, present, ends):
     """Return the attention module's profiles by loops over rows, cells and heads."""
     found = []
-    tokens = module.tokens(cells)
+    vectors = module.embedding(cells)
     for b in range(len(cells)):
         seen = present[b] if present[b].any() else torch.ones_like(present[b])
-        sized = tokens[b] + module.size.weight[present[b].sum()]
+        sized = vectors[b] + module.size.weight[present[b].sum()]
         query, key, value = module.query_key_value(sized).chunk(3, dim=-1)
         heads = []
         for head in range(module.heads):
@@ -142,11 +142,11 @@ def check_ignores_absent(function, cells, present):
 
 
 @pytest.mark.parametrize("with_ends", [True, False])
-@pytest.mark.parametrize("tokens", ["knots", "mlp"])
+@pytest.mark.parametrize("numbers", ["knots", "mlp"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_in_absent_cells_does_not_matter(module, mixed, rows, kind, tokens, with_ends):
+def test_what_is_in_absent_cells_does_not_matter(module, mixed, rows, kind, numbers, with_ends):
     cells, present, ends = rows(mixed)
-    made, ends = module(mixed, kind, numbers=tokens), ends if with_ends else None
+    made, ends = module(mixed, kind, numbers=numbers), ends if with_ends else None
     check_ignores_absent(lambda c, p: made(c, p, ends), cells, present)
 
 

@@ -25,23 +25,23 @@ def make_game(activation, hidden, n_outputs, cap):
         rho=nn.Sequential(*layers).requires_grad_(False), bias=torch.randn(WIDTH).double(), cap=cap
     )
     followed = torch.randn(ROWS, FOLLOWED, WIDTH).double()
-    doubts = torch.tensor([0.2, 0.1]).double()
+    presence_variance = torch.tensor([0.2, 0.1]).double()
     mean = torch.randn(CASES, ROWS, WIDTH).double()
     extra = torch.rand(CASES, ROWS, WIDTH).double()
-    variance = doubts[:, None, None] * followed.square().sum(1) + extra
-    return marginal, mean, variance, followed, doubts
+    variance = presence_variance[:, None, None] * followed.square().sum(1) + extra
+    return marginal, mean, variance, followed, presence_variance
 
 
-def with_tape(marginal, mean, variance, followed, doubts):
-    """Return E[v] by the same formulas, for torch's own gradients; doubts [C, B, M]."""
+def with_tape(marginal, mean, variance, followed, presence_variance):
+    """Return E[v] by the same formulas, for torch's own gradients; presence_variance [C, B, M]."""
     mean = mean + marginal.bias
-    explained = (doubts[..., None] * followed.square()).sum(-2)
+    explained = (presence_variance[..., None] * followed.square()).sum(-2)
     for linear in [layer for layer in marginal.rho if isinstance(layer, nn.Linear)]:
         found = activation_moments(marginal.rho[0], mean, variance)
         left = (found.second - found.first**2 - found.slope**2 * explained).clamp_min(0)
         mean = linear(found.first)
         followed = (followed * found.slope[..., None, :]) @ linear.weight.T
-        explained = (doubts[..., None] * followed.square()).sum(-2)
+        explained = (presence_variance[..., None] * followed.square()).sum(-2)
         variance = explained + left @ linear.weight.square().T
     raw = mean - marginal.rho(marginal.bias)
     if not math.isfinite(marginal.cap):
@@ -52,9 +52,13 @@ def with_tape(marginal, mean, variance, followed, doubts):
 
 def largest_difference(game):
     """Return how far the written gradients are from torch's own, relative to the largest."""
-    marginal, mean, variance, followed, doubts = game
-    values, found = expected_value(marginal, mean, variance, followed, doubts)
-    leaves = mean.clone(), variance.clone(), doubts[:, None, None].repeat(1, ROWS, FOLLOWED)
+    marginal, mean, variance, followed, presence_variance = game
+    values, found = expected_value(marginal, mean, variance, followed, presence_variance)
+    leaves = (
+        mean.clone(),
+        variance.clone(),
+        presence_variance[:, None, None].repeat(1, ROWS, FOLLOWED),
+    )
     leaves = [leaf.requires_grad_(True) for leaf in leaves]
     expected = with_tape(marginal, leaves[0], leaves[1], followed, leaves[2])
     torch.testing.assert_close(values, expected.detach())
@@ -63,7 +67,7 @@ def largest_difference(game):
         grads = torch.autograd.grad(
             expected[..., k].sum(), leaves, retain_graph=True, materialize_grads=True
         )
-        for ours, theirs in zip((found.mean, found.variance, found.doubt), grads, strict=True):
+        for ours, theirs in zip((found.mean, found.variance, found.presence), grads, strict=True):
             gaps.append((ours[..., k] - theirs).abs().max() / theirs.abs().max().clamp_min(1e-9))
     return max(gaps).item()
 
@@ -122,9 +126,9 @@ def test_the_expectation_is_that_of_many_random_sums():
     marginal, *_ = make_game(nn.ReLU(), (7,), 1, 6.0)
     generator = torch.Generator().manual_seed(0)
     many = torch.randn(1, 40, WIDTH, generator=generator).double() / 3  # forty small features
-    doubts = torch.tensor([0.25]).double()
+    presence_variance = torch.tensor([0.25]).double()
     variance = 0.25 * many.square().sum(1)[None]
-    values, _ = expected_value(marginal, 0.5 * many.sum(1)[None], variance, many, doubts)
+    values, _ = expected_value(marginal, 0.5 * many.sum(1)[None], variance, many, presence_variance)
     there = (torch.rand(200_000, 40, generator=generator) < 0.5).double()
     raw = marginal.rho(there @ many[0] + marginal.bias) - marginal.rho(marginal.bias)
     drawn = 6.0 * torch.tanh(raw / 6.0)

@@ -23,8 +23,8 @@ def lengths(request):
 
 
 def make_steps(lengths, width=5):
-    """Return random steps in blocks, and the same ladder by ladder."""
-    blocks = knots.cut_ladders(lengths)
+    """Return random steps in blocks, and the same column by column."""
+    blocks = knots.split_into_blocks(lengths)
     block = blocks.lines.shape[1]
     alone = [torch.randn(n, width, dtype=torch.double) for n in lengths]
     padded = [F.pad(steps, (0, 0, 0, -len(steps) % block)) for steps in alone]
@@ -32,7 +32,7 @@ def make_steps(lengths, width=5):
     return torch.cat([empty, *padded]).unflatten(0, (-1, block)), alone, blocks
 
 
-def ladder_by_ladder(sums, blocks, lengths):
+def column_by_column(sums, blocks, lengths):
     """Return the places of each column, without those that only fill its last block."""
     return [sums[blocks.columns == column].flatten(0, 1)[:n] for column, n in enumerate(lengths)]
 
@@ -41,27 +41,27 @@ def check_sums(lengths):
     steps, alone, blocks = make_steps(lengths)
     forwards = knots.running_sums(steps, blocks)
     backwards = knots.running_sums(steps, blocks, backwards=True)
-    for found, own in zip(ladder_by_ladder(forwards, blocks, lengths), alone, strict=True):
+    for found, own in zip(column_by_column(forwards, blocks, lengths), alone, strict=True):
         torch.testing.assert_close(found, own.cumsum(0))
-    for found, own in zip(ladder_by_ladder(backwards, blocks, lengths), alone, strict=True):
+    for found, own in zip(column_by_column(backwards, blocks, lengths), alone, strict=True):
         torch.testing.assert_close(found, own.flip(0).cumsum(0).flip(0))
 
 
-def test_sums_by_blocks_are_running_sums_of_each_ladder(lengths):
+def test_sums_by_blocks_are_running_sums_of_each_column(lengths):
     check_sums(lengths)
 
 
-def test_sums_that_run_on_into_the_next_ladder_would_be_seen(monkeypatch):
+def test_sums_that_run_on_into_the_next_column_would_be_seen(monkeypatch):
     def run_on(totals, _, backwards):
         return totals.flip(0).cumsum(0).flip(0) if backwards else totals.cumsum(0)
 
-    monkeypatch.setattr(knots, "_along_ladders", run_on)
+    monkeypatch.setattr(knots, "_along_columns", run_on)
     with pytest.raises(AssertionError):
         check_sums(LENGTHS["uneven"])
 
 
-def test_a_short_ladder_is_not_padded_to_the_longest():
-    assert knots.cut_ladders([128, 3, 17]).lines.shape == (8 + 1 + 2, 16, 1)
+def test_a_short_column_is_not_padded_to_the_longest():
+    assert knots.split_into_blocks([128, 3, 17]).lines.shape == (8 + 1 + 2, 16, 1)
 
 
 def test_sums_leave_the_steps_as_they_are():
@@ -74,11 +74,11 @@ def test_sums_leave_the_steps_as_they_are():
 def parts(lengths=(18, 3), n_levels=3, width=4):
     """Return all that a table is made of: numbers first, then two categories with all levels."""
     n = len(lengths)
-    blocks = knots.cut_ladders(lengths)
+    blocks = knots.split_into_blocks(lengths)
     blocks = replace(blocks, lines=torch.randn(blocks.lines.shape, dtype=torch.double))
     sizes = [(*blocks.lines.shape[:2], width), (n, 1, width), (n_levels, width), (n + 2,)]
     learned = [torch.randn(size, dtype=torch.double, requires_grad=True) for size in sizes]
-    return *learned, knots.Layout(blocks, blocks.columns, n + torch.arange(n_levels) // 2)
+    return *learned, knots.TableLayout(blocks, blocks.columns, n + torch.arange(n_levels) // 2)
 
 
 @pytest.mark.parametrize("n_levels", [0, 3])

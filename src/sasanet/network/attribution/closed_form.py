@@ -1,23 +1,24 @@
-"""Cell vectors in, Shapley values of the set module out, by formula: nothing is learned or drawn.
+"""Shapley values of the set module by formula: nothing is learned or sampled.
 
-Let every feature be present with its own probability p_i, independently. The expected value
+Let every feature be present with a probability p_i, independently. The expected value
 F(p) = E[v(S)] is Owen's multilinear extension of the game, and along its diagonal
 
     φ_i = ∫₀¹ ∂F/∂p_i (t, …, t) dt                                              (Owen, 1972; Eq. 2)
 
-∂F/∂p_i at t is what feature i adds to a coalition that holds each other one with probability t: the
-position profile φ_{i,k} of Proposition 3.10, with t for the share of features that came before.
+∂F/∂p_i at t is what feature i adds to a coalition that has each other feature with probability t:
+the position profile φ_{i,k} of Proposition 3.10, where t is the share of features that came before.
 
-- Of rows with few features all coalitions are valued: φ is exact.
-- Else F itself is computed: Σ ψ_i over a random coalition is nearly normal, so its mean and
-  variance go through the layers of v (:mod:`~sasanet.network.attribution.moment_propagation`). The
-  largest cells, which alone could spoil that, are *pinned*: F is the exact mixture over whether
+- For rows with few features all coalitions are evaluated: φ is exact.
+- Otherwise F is computed: Σ ψ_i over a random coalition is nearly normal, so its mean and variance
+  are propagated through the layers of v (:mod:`~sasanet.network.attribution.moment_propagation`).
+  The largest cells, which could invalidate that, are *pinned*: F is the exact mixture over whether
   they are present. One backward pass gives ∂F/∂p_i of all features.
-- The integral needs four points: the two ends, which are two values of v, and two inside. A row
-  whose φ miss much of its value has a steep profile: there the slopes at the ends are added, from
-  the values of all pairs of features, there and taken away.
+- The integral takes four points: both ends, where ∂F/∂p_i is a difference of values of v, and two
+  inside. If the φ of a row miss much of its value, its profile is steep: then the slopes at the
+  ends are used too, computed from the values of all pairs of features.
 
-What the sum of φ misses of v (little) is spread by the length of the cell vectors.
+The small difference that remains between Σφ and v is spread in proportion to the lengths of the
+cell vectors.
 
 Sizes: B rows, N features, D the length of a cell vector, K outputs, M features followed through the
 layers one by one, 4 points of the integral.
@@ -37,21 +38,21 @@ from sasanet.network.attribution.moment_propagation import expected_value
 from sasanet.network.coalitions import mean_over_positions
 from sasanet.network.set_value import SetFunction
 
-# NOTE[DIFF]: the paper learns φ from sampled Δ. For a set function the expectation over orders is
-# nearly a formula, closer to the truth than what could be distilled (docs/decisions.md).
+# NOTE[DIFF]: the paper learns φ from sampled Δ. For a set function the expectation over orders has
+# nearly a closed form, which is more accurate than distillation was (docs/decisions.md).
 
-_ENUMERATED = 9  # present features: 512 coalitions cost about as much as the formula
+_ENUMERATED = 9  # present features: 512 coalitions take about as long as the formula
 _TINY = 1e-12
-_INSIDE = 0.5 - math.sqrt(1 / 20)  # Lobatto's points: 0, this, 1 − this, 1; exact to degree 5
+_INSIDE = 0.5 - math.sqrt(1 / 20)  # Lobatto points: 0, this, 1 − this, 1; exact to degree 5
 _WEIGHTS = (1 / 12, 5 / 12, 5 / 12, 1 / 12)
-_DOUBTED = 0.07  # share of Σ|φ| that the four points may miss before a row is looked at again
-_WIDE = 64  # features beyond which all pairs are too many
+_INACCURATE = 0.07  # share of Σ|φ| that the four points may miss without a second look
+_WIDE = 64  # features, above which all pairs are too many
 _AGAIN = 0.3  # this and 1 − this: the inner points of the second look
-_VECTORS_AT_ONCE = 8_192  # of length D, per tensor: a few megabytes, so that caches help
+_VECTORS_AT_ONCE = 8_192  # of length D, per tensor: a few megabytes, to stay in cache
 
 
 class ClosedFormAttribution(nn.Module):
-    """The Shapley module of the set network: no parameters, nothing to train."""
+    """The Shapley module of the set network; it has no parameters."""
 
     cubic: Tensor
 
@@ -82,27 +83,27 @@ class ClosedFormAttribution(nn.Module):
         few, lengths = present.sum(1) <= _ENUMERATED, vectors.norm(dim=2)
         for rows in _chunks(few, 2**_ENUMERATED):
             inside[rows], attributions[rows] = _compressed(function, present[rows], vectors[rows])
-        effort, points = _effort(present.shape[1]), (_INSIDE, 1 - _INSIDE)
-        for rows in _chunks(~few, 2 ** (effort.pinned + 1) * effort.followed):
-            inside[rows] = expected_growth(function, vectors[rows], points, effort)
+        budget, points = _cell_budget(present.shape[1]), (_INSIDE, 1 - _INSIDE)
+        for rows in _chunks(~few, 2 ** (budget.pinned + 1) * budget.followed):
+            inside[rows] = expected_growth(function, vectors[rows], points, budget)
         four = torch.cat([ends[:, :, :1], inside, ends[:, :, 1:]], 2)
         integral = torch.einsum("bnqk,q->bnk", four, four.new_tensor(_WEIGHTS))
-        for rows in _chunks(_doubted(integral, value) & ~few, present.shape[1] ** 2):
+        for rows in _chunks(_is_inaccurate(integral, value) & ~few, present.shape[1] ** 2):
             integral[rows] = second_look(function, vectors[rows], ends[rows])
         integral = _add_up_by_length(integral, value, lengths)
         return torch.where(few[:, None, None], attributions, integral), four
 
 
-def _chunks(wanted: Tensor, vectors_a_row: int) -> tuple[Tensor, ...]:
-    """Return the positions of wanted rows, in parts that keep the vectors of one step in cache."""
-    rows = wanted.nonzero()[:, 0]
-    return rows.split(max(1, _VECTORS_AT_ONCE // vectors_a_row)) if len(rows) else ()
+def _chunks(selected: Tensor, vectors_per_row: int) -> tuple[Tensor, ...]:
+    """Return the positions of selected rows, in chunks whose vectors stay in cache."""
+    rows = selected.nonzero()[:, 0]
+    return rows.split(max(1, _VECTORS_AT_ONCE // vectors_per_row)) if len(rows) else ()
 
 
 def _add_up_by_length(attributions: Tensor, value: Tensor, lengths: Tensor) -> Tensor:
-    """Spread what is missing to the value in proportion to the length of each cell vector.
+    """Make the attributions sum to the value, in proportion to the length of each cell vector.
 
-    A cell without influence on the sum keeps nothing, and equal cells keep equal attributions.
+    A cell that does not influence the sum gets nothing, and equal cells get equal attributions.
 
     Shape: attributions [B, N, K], value [B, K], lengths [B, N] → [B, N, K].
     """
@@ -111,7 +112,7 @@ def _add_up_by_length(attributions: Tensor, value: Tensor, lengths: Tensor) -> T
 
 
 def _through_four_points(shares: Tensor) -> Tensor:
-    """Return how the cubic through the four points is read at shares: [R] → [R, 4] (Lagrange)."""
+    """Return the weights of the cubic through the four points: [R] → [R, 4] (Lagrange)."""
     nodes = (0.0, _INSIDE, 1 - _INSIDE, 1.0)
     columns = []
     for i, node in enumerate(nodes):
@@ -123,31 +124,30 @@ def _through_four_points(shares: Tensor) -> Tensor:
 # --- steep profiles: the slopes at both ends ----------------------------------------------------
 
 
-def _doubted(attributions: Tensor, value: Tensor) -> Tensor:
-    """Return which rows have attributions that miss much of the value: [B, N, K], [B, K] → [B]."""
-    missing = (value - attributions.sum(1)).abs() > _DOUBTED * attributions.abs().sum(1)
+def _is_inaccurate(attributions: Tensor, value: Tensor) -> Tensor:
+    """Tell which rows have attributions that miss much of the value: [B, N, K], [B, K] → [B]."""
+    missing = (value - attributions.sum(1)).abs() > _INACCURATE * attributions.abs().sum(1)
     return missing.any(1) & (attributions.shape[1] <= _WIDE)
 
 
 def second_look(function: SetFunction, vectors: Tensor, ends: Tensor) -> Tensor:
-    """Return φ by a rule that knows the slopes of the profile at both ends too.
+    """Return φ by a quadrature rule that also uses the slopes of the profile at both ends.
 
     ∫f ≈ 323/2646 (f(0) + f(1)) + 1/252 (f'(0) − f'(1)) + 500/1323 (f(0.3) + f(0.7)) is exact to
-    degree 5, as four points are, and for steep profiles f(t) = (1 − t)^m it is off by less than 4 %
-    up to m = 17; four points are off by 53 % there, and Gauss's rule of degree 7 by 22 %.
+    degree 5, like the four points, and for steep profiles f(t) = (1 − t)^m its error is below 4 %
+    up to m = 17, where that of the four points is 53 % and that of Gauss's rule of degree 7 22 %.
 
     Shape: vectors [B, N, D], ends [B, N, 2, K] → [B, N, K].
     """
-    inside = expected_growth(function, vectors, (_AGAIN, 1 - _AGAIN), Effort(4, 4))
+    inside = expected_growth(function, vectors, (_AGAIN, 1 - _AGAIN), CellBudget(4, 4))
     start, end = end_slopes(function, vectors).unbind(2)
     return ends.sum(2) * (323 / 2646) + (start - end) / 252 + inside.sum(2) * (500 / 1323)
 
 
 def end_slopes(function: SetFunction, vectors: Tensor) -> Tensor:
-    """Return how ∂F/∂p_i starts and ends to change with t, from the values of all pairs.
+    """Return the derivative of ∂F/∂p_i by t at both ends, from the values of all pairs.
 
-    At 0 it is Σ_j (v(ij) − v(i) − v(j)), at 1 the same of what is left: Σ_j (v(N) − v(N∖i) − v(N∖j)
-    + v(N∖ij)).
+    At 0 it is Σ_j (v(ij) − v(i) − v(j)), at 1 Σ_j (v(N) − v(N∖i) − v(N∖j) + v(N∖ij)).
 
     Shape: vectors [B, N, D] → [B, N, 2, K].
     """
@@ -172,7 +172,7 @@ def end_slopes(function: SetFunction, vectors: Tensor) -> Tensor:
 
 
 def _compressed(function: SetFunction, present: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
-    """Enumerate the present features only: the absent ones add nothing to any coalition."""
+    """Enumerate coalitions of present features only; absent ones add nothing."""
     slots = min(present.shape[1], _ENUMERATED)
     place = present.to(torch.uint8).argsort(dim=1, descending=True, stable=True)[:, :slots]
     taken = torch.gather(vectors, 1, place[..., None].expand(-1, -1, vectors.shape[2]))
@@ -193,7 +193,7 @@ def enumerated(function: SetFunction, vectors: Tensor) -> tuple[Tensor, Tensor]:
     n = vectors.shape[1]
     masks = torch.tensor(list(itertools.product([0.0, 1.0], repeat=n)), device=vectors.device)
     values = function.value_of_sums(masks @ vectors)  # [B, 2^N, K]
-    # The other features' part of each coalition, [2^N, N]: how many of them are there.
+    # How many of the other features are in each coalition, [2^N, N].
     others = masks.sum(1, keepdim=True) - masks
     sign = 2 * masks - 1
     counts = torch.arange(n, device=vectors.device)
@@ -209,64 +209,65 @@ def enumerated(function: SetFunction, vectors: Tensor) -> tuple[Tensor, Tensor]:
 # --- many features: mean and variance through the layers ------------------------------------------
 
 
-class Effort(NamedTuple):
-    """How many of the largest cells have both their cases computed, and how many are followed."""
+class CellBudget(NamedTuple):
+    """How many of the largest cells are pinned (both cases computed), and how many are followed."""
 
     pinned: int
     followed: int
 
 
-def _effort(n_features: int) -> Effort:
-    """Return how a table's rows are treated; the cost is 2^pinned · followed."""
-    return Effort(3 if n_features <= 12 else 2, 16)
+def _cell_budget(n_features: int) -> CellBudget:
+    """Return the budget for a number of features; the cost is 2^pinned · followed."""
+    return CellBudget(3 if n_features <= 12 else 2, 16)
 
 
 def expected_growth(
-    function: SetFunction, vectors: Tensor, shares: Sequence[float], effort: Effort
+    function: SetFunction, vectors: Tensor, shares: Sequence[float], budget: CellBudget
 ) -> Tensor:
     """Return ∂F/∂p_i where every feature is present with the same probability t.
 
-    F is the mixture over which pinned features are there: F = Σ_c π_c F_c, π_c = Π p or (1 − p). By
-    the chance of a pinned feature its gradient is that of π_c; by any other it is, with h for the
-    gradient by the mean of the sum, s by its variance and d by the doubt q_i = p_i (1 − p_i) of a
-    followed feature, ψ_i·h + (1 − 2t) (ψ_i²·s + d_i).
+    F is the mixture over the cases c of which pinned features are present: F = Σ_c π_c F_c, where
+    π_c is a product of p or (1 − p). The derivative by p of a pinned feature is that of π_c; by any
+    other p_i it is ψ_i·h + (1 − 2t) (ψ_i²·s + d_i), with h the gradient by the mean of the sum, s
+    by its variance, and d by q_i = p_i (1 − p_i), the variance of the presence of a followed
+    feature.
 
     Shape: vectors [B, N, D], shares [T] → [B, N, T, K].
     """
-    n_pinned, (_, n, width) = effort.pinned, vectors.shape
+    n_pinned, (_, n, width) = budget.pinned, vectors.shape
     squares = vectors.square()
-    order = squares.sum(2).topk(min(n, sum(effort)), dim=1).indices
+    order = squares.sum(2).topk(min(n, sum(budget)), dim=1).indices
     large = torch.gather(vectors, 1, order[..., None].expand(-1, -1, width))
     pins, followed = large[:, :n_pinned], large[:, n_pinned:]
     case = _cases(vectors.new_tensor(shares), n_pinned)
-    t, doubts = case.share[:, None, None], case.share * (1 - case.share)
-    mean = t * (vectors.sum(1) - pins.sum(1)) + torch.einsum("cp,bpd->cbd", case.there, pins)
-    variance = doubts[:, None, None] * (squares.sum(1) - pins.square().sum(1))
-    values, grads = expected_value(function, mean, variance, followed, doubts)
+    t, presence_variance = case.share[:, None, None], case.share * (1 - case.share)
+    mean = t * (vectors.sum(1) - pins.sum(1)) + torch.einsum("cp,bpd->cbd", case.present, pins)
+    variance = presence_variance[:, None, None] * (squares.sum(1) - pins.square().sum(1))
+    values, grads = expected_value(function, mean, variance, followed, presence_variance)
     slant = case.mixture * (1 - 2 * case.share)  # dq/dp
     by_mean = torch.einsum("tc,cbdk->btkd", case.mixture, grads.mean).flatten(1, 2)
     by_variance = torch.einsum("tc,cbdk->btkd", slant, grads.variance).flatten(1, 2)
     growth = vectors @ by_mean.mT + squares @ by_variance.mT
     growth = growth.unflatten(2, (len(shares), -1))
-    by_pin = torch.einsum("tc,cp,cbk->bptk", case.mixture, case.by_chance, values)
-    by_doubt = torch.einsum("tc,cbmk->bmtk", slant, grads.doubt)
+    by_pin = torch.einsum("tc,cp,cbk->bptk", case.mixture, case.by_probability, values)
+    by_presence = torch.einsum("tc,cbmk->bmtk", slant, grads.presence)
     place = order[..., None, None].expand(-1, -1, *growth.shape[2:])
     growth.scatter_(1, place[:, :n_pinned], by_pin)
-    return growth.scatter_add_(1, place[:, n_pinned:], by_doubt)
+    return growth.scatter_add_(1, place[:, n_pinned:], by_presence)
 
 
 class _Cases(NamedTuple):
-    """Every point t with every way in which P pinned features can be there: C = T·2^P cases."""
+    """All points t with all subsets of P pinned features that are present: C = T·2^P cases."""
 
     share: Tensor  # t of each case, [C]
-    there: Tensor  # which pinned features are there, [C, P]
+    present: Tensor  # which pinned features are present, [C, P]
     mixture: Tensor  # π_c of the cases of each point, [T, C]
-    by_chance: Tensor  # ∂ log π_c / ∂p of each pinned feature, [C, P]
+    by_probability: Tensor  # ∂ log π_c / ∂p of each pinned feature, [C, P]
 
 
 def _cases(shares: Tensor, n_pinned: int) -> _Cases:
-    ways = shares.new_tensor([*itertools.product([0.0, 1.0], repeat=n_pinned)])
-    there, share = ways.repeat(len(shares), 1), shares.repeat_interleave(len(ways))
-    chance = there * share[:, None] + (1 - there) * (1 - share[:, None])
-    of_point = torch.eye(len(shares), device=shares.device).repeat_interleave(len(ways), 1)
-    return _Cases(share, there, of_point * chance.prod(1), (2 * there - 1) / chance)
+    subsets = shares.new_tensor([*itertools.product([0.0, 1.0], repeat=n_pinned)])
+    present, share = subsets.repeat(len(shares), 1), shares.repeat_interleave(len(subsets))
+    chance = present * share[:, None] + (1 - present) * (1 - share[:, None])
+    of_point = torch.eye(len(shares), device=shares.device).repeat_interleave(len(subsets), 1)
+    return _Cases(share, present, of_point * chance.prod(1), (2 * present - 1) / chance)

@@ -1,18 +1,18 @@
-"""Mean and variance of a random sum of cell vectors in, E[v] and its gradients out.
+"""E[v] over random coalitions and its gradients, by propagating moments through the layers.
 
-The set module is v = cap·tanh((ρ(b + Σψ) − ρ(b)) / cap), with activations and linear layers in turn
-for ρ. Over random coalitions every unit is nearly normal, so two numbers per unit go through them:
+The set module is v = cap·tanh((ρ(b + Σψ) − ρ(b)) / cap), where ρ alternates activations and linear
+layers. Over random coalitions every unit is nearly normal, so its mean and variance suffice:
 
     mean'     = W E[a(z)] + bias
     variance' = Σ_j q_j g_j'²  +  W² left          g_j' = W (E[a'(z)] ∘ g_j),  g_j = ψ_j at first
     left      = Var[a(z)] − E[a'(z)]² ∘ Σ_j q_j g_j²
 
-A unit's variance depends on how the units before it vary together. What a *followed* feature j adds
-is carried through feature by feature (its first-order effect g_j); what is left is taken as
-independent between units. q_j = p_j (1 − p_j) is the doubt about feature j.
+The variance of a unit depends on the covariances of its inputs. The contribution of each *followed*
+feature j is propagated by itself (its first-order effect g_j); the rest is taken as independent
+between units. q_j = p_j (1 − p_j) is the variance of the presence of feature j.
 
-The gradients are written out backwards: they are the whole point, and a general tape costs twice
-the time. Sizes: C cases, B rows, M followed features, D units of a layer, K outputs.
+The gradients, which are the purpose of it all, are written by hand: autograd takes twice the time.
+Sizes: C cases, B rows, M followed features, D units of a layer, K outputs.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _TINY = 1e-9  # keeps a unit that cannot vary from dividing by zero
 
 @dataclass(frozen=True)
 class Gradients:
-    """Gradients of E[v] by mean and variance of the sum [C, B, D, K], by doubts [C, B, M, K]."""
+    """Gradients of E[v] by mean and variance of the sum [C, B, D, K], and by q [C, B, M, K]."""
 
     mean: Tensor
     variance: Tensor
-    doubt: Tensor
+    presence: Tensor
 
 
 @dataclass(frozen=True)
-class Moments:
-    """Moments of an activation a under a normal z, and what its gradients need; all [C, B, D]."""
+class ActivationMoments:
+    """Moments of an activation a of a normal z, and those its gradients need; all [C, B, D]."""
 
     first: Tensor  # E[a]
     second: Tensor  # E[a²]
@@ -53,25 +53,29 @@ class Moments:
 
 @dataclass(frozen=True)
 class _Layer:
-    """What the way back needs of one layer."""
+    """What the backward pass needs of one layer."""
 
     linear: nn.Linear
-    moments: Moments
-    followed: Tensor  # in front of the layer, [(C,) B, M, D]
+    moments: ActivationMoments
+    followed: Tensor  # before the layer, [(C,) B, M, D]
     explained: Tensor
     left: Tensor
 
 
 def expected_value(
-    function: SetFunction, mean: Tensor, variance: Tensor, followed: Tensor, doubts: Tensor
+    function: SetFunction,
+    mean: Tensor,
+    variance: Tensor,
+    followed: Tensor,
+    presence_variance: Tensor,
 ) -> tuple[Tensor, Gradients]:
     """Return E[v] of each case, and its gradients.
 
-    Shape: mean, variance [C, B, D], followed [B, M, D], doubts [C] (q of every followed feature)
-    → values [C, B, K], gradients.
+    Shape: mean, variance [C, B, D], followed [B, M, D], presence_variance [C] (q, the same for all
+    followed features) → values [C, B, K], gradients.
     """
-    doubts = doubts[:, None, None]
-    explained = doubts * followed.square().sum(-2)
+    presence_variance = presence_variance[:, None, None]
+    explained = presence_variance * followed.square().sum(-2)
     mean, layers = mean + function.bias, []
     for linear in [layer for layer in function.rho if isinstance(layer, nn.Linear)]:
         moments = activation_moments(function.rho[0], mean, variance)
@@ -79,20 +83,20 @@ def expected_value(
         layers.append(_Layer(linear, moments, followed, explained, left.clamp_min_(0)))
         mean = linear(moments.first)
         followed = F.linear(followed * moments.slope[..., None, :], linear.weight)
-        explained = doubts * followed.square().sum(-2)
+        explained = presence_variance * followed.square().sum(-2)
         variance = explained + F.linear(left, linear.weight.square())
     raw = mean - function.rho(function.bias)
     values, by_raw, by_variance = _capped(raw, variance, function.cap)
     found = []
     for k in torch.eye(raw.shape[2], device=raw.device):
-        found.append(_backwards(layers, followed, by_raw * k, by_variance * k, doubts))
+        found.append(_backwards(layers, followed, by_raw * k, by_variance * k, presence_variance))
     return values, Gradients(*(torch.stack(part, -1) for part in zip(*found, strict=True)))
 
 
 def _capped(raw: Tensor, variance: Tensor, cap: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Return E[cap·tanh(z / cap)] under normal z, and its gradients by mean and variance of z.
+    """Return E[cap·tanh(z / cap)] of a normal z, and its gradients by mean and variance of z.
 
-    tanh y ≈ erf(√π y / 2), whose mean under a normal y is again an erf, of y / √(1 + π/2 Var y).
+    tanh y ≈ erf(√π y / 2), whose mean over a normal y is again an erf, of y / √(1 + π/2 Var y).
     """
     if not math.isfinite(cap):
         return raw, torch.ones_like(raw), torch.zeros_like(raw)
@@ -104,21 +108,25 @@ def _capped(raw: Tensor, variance: Tensor, cap: float) -> tuple[Tensor, Tensor, 
 
 
 def _backwards(
-    layers: list[_Layer], reached: Tensor, by_mean: Tensor, by_variance: Tensor, doubts: Tensor
+    layers: list[_Layer],
+    reached: Tensor,
+    by_mean: Tensor,
+    by_variance: Tensor,
+    presence_variance: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the gradients by mean and variance of the sum [C, B, D], and by each doubt [C, B, M].
+    """Return the gradients by mean and variance of the sum [C, B, D], and by each q [C, B, M].
 
-    Shape: reached (the followed features behind the last layer) [C, B, M, K], by_mean and
-    by_variance (of its units) [C, B, K], doubts [C, 1, 1].
+    Shape: reached (the followed features after the last layer) [C, B, M, K], by_mean and
+    by_variance (of its units) [C, B, K], presence_variance [C, 1, 1].
     """
     by_followed: Tensor | None = None
     by_explained = by_variance  # explained is part of the variance …
-    by_doubt = torch.zeros((), device=reached.device)
+    by_presence = torch.zeros((), device=reached.device)
     for layer in reversed(layers):
         weight, moments = layer.linear.weight, layer.moments
         back = reached * by_explained[..., None, :]
-        by_doubt = by_doubt + (back * reached).sum(-1)
-        back *= 2 * doubts[..., None]
+        by_presence = by_presence + (back * reached).sum(-1)
+        back *= 2 * presence_variance[..., None]
         back = (back if by_followed is None else back.add_(by_followed)) @ weight
         by_left = (by_variance @ weight.square()) * (layer.left > 0)
         by_first = by_mean @ weight - 2 * moments.first * by_left
@@ -129,15 +137,15 @@ def _backwards(
         by_mean = by_mean.addcmul_(by_left, moments.second_by_mean)
         by_variance = (by_first * moments.curve + by_slope * moments.third) / 2
         by_variance = by_variance.addcmul_(by_left, moments.second_by_variance)
-        by_residue = -moments.slope.square() * by_left  # … and taken off from what is left
+        by_residue = -moments.slope.square() * by_left  # … and subtracted from what is left
         reached, by_explained = layer.followed, by_variance + by_residue
-    # The variance of the sum itself is given, not added up from the followed: only the residue.
-    by_doubt = by_doubt + (by_residue.transpose(0, 1) @ reached.square().mT).transpose(0, 1)
-    return by_mean, by_variance, by_doubt
+    # The variance of the sum itself is an input, not a sum over the followed: only the residue.
+    by_presence = by_presence + (by_residue.transpose(0, 1) @ reached.square().mT).transpose(0, 1)
+    return by_mean, by_variance, by_presence
 
 
-def activation_moments(activation: nn.Module, mean: Tensor, variance: Tensor) -> Moments:
-    """Return the moments of an activation under normal z; leaky ReLU has slope s on the left.
+def activation_moments(activation: nn.Module, mean: Tensor, variance: Tensor) -> ActivationMoments:
+    """Return the moments of an activation of a normal z; a leaky ReLU has a slope on the left.
 
     Shape: mean [C, B, D], variance [C, B, D] or [B, D].
     """
@@ -151,7 +159,7 @@ def activation_moments(activation: nn.Module, mean: Tensor, variance: Tensor) ->
     squared = torch.addcmul(variance * right, mean, positive)  # E[max(z, 0)²]
     if left:
         kept = left**2
-        return Moments(
+        return ActivationMoments(
             left * mean + (1 - left) * positive,
             kept * (mean.square() + variance) + (1 - kept) * squared,
             left + (1 - left) * right,
@@ -161,4 +169,4 @@ def activation_moments(activation: nn.Module, mean: Tensor, variance: Tensor) ->
             kept + (1 - kept) * right,
         )
     third = -density * place * inverse
-    return Moments(positive, squared, right, density, third, 2 * positive, right)
+    return ActivationMoments(positive, squared, right, density, third, 2 * positive, right)

@@ -1,1 +1,4 @@
-"""One vector per cell: look-ups between knots and levels, or the paper's small networks."""
+"""One vector per cell: from a table of knots and levels, or from the paper's small networks.
+
+- ``cells``: the two embeddings · ``knots``: the table of vectors · ``bag_sum``: look-ups in it
+"""

@@ -1,8 +1,8 @@
-"""Table rows to look up in, weighted sums of them out; the gradient is written by hand.
+"""Weighted sums of table rows, as ``embedding_bag`` computes them, with a faster gradient.
 
-A batch looks some thousand rows up, many of them several times. torch's own gradient of that sorts
-the look-ups, which costs several times the look-ups themselves. Here a row's gradient is again a
-weighted sum, over the look-ups of that row; a radix sort brings them together.
+A batch looks up some thousand rows, many of them several times. The gradient in torch sorts the
+look-ups, which takes several times as long as the look-ups themselves. Here the gradient of a row
+is again a weighted sum, over the look-ups of that row; a radix sort brings them together.
 
 Sizes: P rows of length D in the table, E look-ups (entries) in C bags.
 """
@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-_RADIX = 1 << 16  # numpy sorts numbers of 16 bits by their digits
+_RADIX = 1 << 16  # numpy uses a radix sort for 16-bit integers
 
 
 class _BagSums(torch.autograd.Function):
@@ -31,7 +31,7 @@ class _BagSums(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        """Return the gradient of the table, [P, D]; what is looked up is not learned."""
+        """Return the gradient of the table, [P, D]; places and weights have none."""
         places, weights, sizes = ctx.saved_tensors
         bags = torch.arange(len(sizes), device=sizes.device).repeat_interleave(sizes)
         order = _sorting(places, ctx.n_rows)
@@ -53,9 +53,9 @@ def _sorting(places: Tensor, n_rows: int) -> Tensor:
 
 
 def bag_sums(table: Tensor, places: Tensor, weights: Tensor, sizes: Tensor) -> Tensor:
-    """Return the weighted sum of every bag's table rows; an empty bag's is zero.
+    """Return the weighted sum of table rows for every bag; zero for an empty bag.
 
-    The bags stand one after the other. Shape: table [P, D], places and weights [E], sizes [C] →
+    Entries are ordered by bag. Shape: table [P, D], places and weights [E], sizes [C] →
     [C, D].
     """
     sums: Tensor = _BagSums.apply(table, places, weights, sizes)

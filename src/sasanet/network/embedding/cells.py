@@ -1,9 +1,9 @@
-"""Cells in, one vector per cell out: ``cells [B, N] → tokens [B, N, D]``.
+"""The vector of each cell: ``cells [B, N] → vectors [B, N, D]``.
 
 A cell is one number (see :mod:`sasanet.table.encoder`): the index of a category's level, or the
-place of a number on its column's ruler of knots. Either way its vector lies between two rows of one
-table, so a number costs two look-ups and a category one, and the sum over a coalition is a single
-weighted ``embedding_bag``.
+place of a number among the knots of its column. In both cases its vector is found in one table: a
+category takes one row, a number is interpolated between two, and the sum over a coalition is a
+single weighted ``embedding_bag``.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sasanet.network.embedding.bag_sum import bag_sums
-from sasanet.network.embedding.knots import Blocks, Layout, cut_ladders, make_table
+from sasanet.network.embedding.knots import KnotBlocks, TableLayout, make_table, split_into_blocks
 
 
-class TableTokens(nn.Module):
+class TableEmbedding(nn.Module):
     """One table row per level and per knot; numbers interpolate between neighbouring knots.
 
     The rows of a number column are not free parameters: row k is a straight line in k plus the
-    running sum of k learned steps. The function of a number is then smooth from the start, and one
-    step moves every knot behind it, so 64 knots learn from all rows and not each from its own few.
-    Every column has a learned scale: one number that makes all its cells count for more or less.
+    cumulative sum of k learned steps. The function of a number is then smooth from the start, and a
+    step moves every later knot, so 64 knots learn from all rows instead of each from its own few.
+    Every column has a learned scale, one number that multiplies the vectors of all its cells.
 
     Shape: cells [B, N] → [B, N, width].
     """
 
-    # NOTE[DIFF]: the paper sends numbers through a single-input MLP per column (``MLPTokens``).
-    # Knots at quantiles learn columns with long tails better.
+    # NOTE[DIFF]: the paper uses a single-input MLP per number column (``MLPEmbedding``). Knots at
+    # quantiles learn columns with long tails better.
 
     offsets: Tensor
     entry_columns: Tensor
@@ -49,21 +49,21 @@ class TableTokens(nn.Module):
         super().__init__()
         lengths = [n for n, flag in zip(places, is_number, strict=True) if flag]
         levels = [n for n, flag in zip(places, is_number, strict=True) if not flag]
-        blocks = cut_ladders(lengths)
+        blocks = split_into_blocks(lengths)
         self.register_buffer("block_columns", blocks.columns, persistent=False)
         self.register_buffer("block_grid", blocks.grid, persistent=False)
         self.register_buffer("lines", blocks.lines, persistent=False)
         self.grid_shape = blocks.n_columns, blocks.n_longest
-        self._lay_rows(is_number, levels)
+        self._index_rows(is_number, levels)
         self.slopes = nn.Parameter(scale * torch.randn(len(lengths), 1, width))
         self.steps = nn.Parameter(torch.zeros(*blocks.lines.shape[:2], width))
         self.levels = nn.Parameter(scale * torch.randn(sum(levels), width))
         self.scales = nn.Parameter(torch.ones(len(places)))
-        with torch.no_grad():  # a level never seen starts as, and stays, no information
+        with torch.no_grad():  # unseen levels start, and stay, without information
             self.levels[torch.tensor(_starts(levels), dtype=torch.long)] = 0.0
 
-    def _lay_rows(self, is_number: Sequence[bool], levels: Sequence[int]) -> None:
-        """Note where each column's rows begin: all ladders first, then the levels."""
+    def _index_rows(self, is_number: Sequence[bool], levels: Sequence[int]) -> None:
+        """Compute where the rows of each column begin: all knots first, then all levels."""
         number = torch.tensor(is_number)
         block_owners = number.nonzero()[:, 0][self.block_columns]
         level_owners = (~number).nonzero()[:, 0].repeat_interleave(torch.tensor(levels).long())
@@ -74,7 +74,7 @@ class TableTokens(nn.Module):
         offsets[number] = firsts * self.lines.shape[1]
         offsets[~number] = torch.tensor(_starts(levels)).long() + self.lines.numel()
         self.register_buffer("offsets", offsets, persistent=False)
-        # A number looks two knots up, the one below and the one above it; a category one level.
+        # A number looks up two knots, the one below and the one above; a category one level.
         entries = [(i, above) for i, flag in enumerate(is_number) for above in range(1 + flag)]
         owner, above = torch.tensor(entries).T.contiguous()
         self.register_buffer("entry_columns", owner, persistent=False)
@@ -82,44 +82,44 @@ class TableTokens(nn.Module):
 
     @property
     def n_rows(self) -> int:
-        """How many rows the table has."""
+        """Number of rows of the table."""
         return self.steps.shape[0] * self.steps.shape[1] + len(self.levels)
 
     def rows(self) -> Tensor:
-        """Return the whole table, [number places + category places, width]."""
-        blocks = Blocks(self.block_columns, self.block_grid, self.lines, *self.grid_shape)
-        layout = Layout(blocks, self.block_owners, self.level_owners)
+        """Return the whole table: [rows of numbers + rows of categories, width]."""
+        blocks = KnotBlocks(self.block_columns, self.block_grid, self.lines, *self.grid_shape)
+        layout = TableLayout(blocks, self.block_owners, self.level_owners)
         return make_table(self.steps, self.slopes, self.levels, self.scales, layout)
 
     def _look_ups(self, cells: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the table rows all cells lie between and how much of each they are: two [B, E]."""
+        """Return the table rows that the cells are interpolated from, and their weights: [B, E]."""
         place = cells.nan_to_num()
         low = place.floor()
         fraction = (place - low)[:, self.entry_columns]
         rows = (low.long() + self.offsets)[:, self.entry_columns] + self.entry_above
-        # At the last knot the fraction is 0 and any row above will do.
+        # At the last knot the fraction is 0, so the row above does not matter.
         return rows.clamp_max_(self.n_rows - 1), (1 - self.entry_above - fraction).abs_()
 
     def forward(self, cells: Tensor) -> Tensor:
-        """Return the vector of every cell (absent cells: that of place 0, to be masked)."""
+        """Return the vector of every cell; absent cells get that of place 0 and must be masked."""
         return self.read(self.rows(), cells)
 
     def read(self, table: Tensor, cells: Tensor) -> Tensor:
-        """Return a table's entry for every cell, between two knots the mixture of both.
+        """Return the entry of any table for every cell, interpolated between two knots.
 
-        Shape: table [places, D], cells [B, N] → [B, N, D].
+        Shape: table [rows, D], cells [B, N] → [B, N, D].
         """
         rows, weights = self._look_ups(cells)
         sizes = torch.bincount(self.entry_columns).repeat(len(cells))
         return bag_sums(table, rows.flatten(), weights.flatten(), sizes).unflatten(0, cells.shape)
 
     def coalition_sums(self, cells: Tensor, coalitions: Tensor) -> Tensor:
-        """Return Σ_{i∈S} token_i for every coalition without building the tokens.
+        """Return the sum of the cell vectors of every coalition, without computing each vector.
 
         Shape: cells [B, N], coalitions [B, M, N] → [B, M, width].
         """
         rows, weights = self._look_ups(cells)
-        # Only what is in a coalition is looked up: its bag is as long as it is large.
+        # Only members of a coalition are looked up: the size of a bag is that of its coalition.
         kept = coalitions[..., self.entry_columns]
         row, _, entry = kept.nonzero(as_tuple=True)
         sizes = kept.sum(2).flatten()
@@ -128,14 +128,14 @@ class TableTokens(nn.Module):
 
 
 def _starts(sizes: Sequence[int]) -> list[int]:
-    """Return where each of several parts of these sizes begins."""
+    """Return where each of several consecutive parts begins."""
     return [end - size for end, size in zip(accumulate(sizes), sizes, strict=True)]
 
 
-class MLPTokens(nn.Module):
-    """The paper's tokens: an embedding per level, a single-input MLP per number column.
+class MLPEmbedding(nn.Module):
+    """The paper's embedding: a vector per level, a single-input MLP per number column.
 
-    The MLPs of all columns run as one batched matrix product, never in a loop over columns.
+    The MLPs of all columns run as one batched matrix product, without a loop over columns.
 
     Shape: cells [B, N] (numbers standardised) → [B, N, width].
     """
@@ -171,34 +171,34 @@ class MLPTokens(nn.Module):
         self.activation = activation
 
     def forward(self, cells: Tensor) -> Tensor:
-        """Return the vector of every cell (absent cells: that of 0, to be masked)."""
+        """Return the vector of every cell; absent cells get that of 0 and must be masked."""
         cells = cells.nan_to_num()
         hidden = cells[:, self.numbers].T[..., None]  # [numbers, B, 1]
         for depth, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
             hidden = torch.baddbmm(bias, self.activation(hidden) if depth else hidden, weight)
-        tokens = cells.new_empty(*cells.shape, self.levels.shape[1])
-        tokens[:, self.numbers] = hidden.transpose(0, 1)
-        tokens[:, self.categories] = F.embedding(
+        vectors = cells.new_empty(*cells.shape, self.levels.shape[1])
+        vectors[:, self.numbers] = hidden.transpose(0, 1)
+        vectors[:, self.categories] = F.embedding(
             cells[:, self.categories].long() + self.starts, self.levels
         )
-        return tokens
+        return vectors
 
     def coalition_sums(self, cells: Tensor, coalitions: Tensor) -> Tensor:
-        """Return Σ_{i∈S} token_i: cells [B, N], coalitions [B, M, N] → [B, M, width]."""
+        """Return the sum of the cell vectors of every coalition: [B, M, N] → [B, M, width]."""
         return coalitions.to(cells.dtype) @ self(cells)
 
 
-Tokens = TableTokens | MLPTokens
+CellEmbedding = TableEmbedding | MLPEmbedding
 
 
-def make_tokens(
+def make_embedding(
     places: Sequence[int],
     is_number: Sequence[bool],
     width: int,
     number_layers: Sequence[int] | None,
     activation: nn.Module,
-) -> Tokens:
-    """Build cell vectors: tables, or the paper's MLPs where ``number_layers`` is given."""
+) -> CellEmbedding:
+    """Return a table of vectors, or the paper's MLPs if ``number_layers`` is given."""
     if number_layers is not None:
-        return MLPTokens(places, is_number, width, number_layers, activation)
-    return TableTokens(places, is_number, width, scale=1 / math.sqrt(len(places)))
+        return MLPEmbedding(places, is_number, width, number_layers, activation)
+    return TableEmbedding(places, is_number, width, scale=1 / math.sqrt(len(places)))
