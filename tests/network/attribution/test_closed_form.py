@@ -158,7 +158,7 @@ def test_enumeration_and_formula_agree_on_the_same_rows(wide):
 
 
 def test_more_effort_is_closer():
-    table = make_gaussian_probit(3_000, n_features=30, correlation=0.3, random_state=0)
+    table = make_gaussian_probit(1_000, n_features=30, correlation=0.3, random_state=0)
     model = SASANetClassifier(**QUICK, max_epochs=6).fit(table.X, table.y)
     function, vectors = function_and_vectors(model, table.X[:40])
     best = expected_growth(function, vectors, (0.3, 0.7), CellBudget(6, 30))
