@@ -9,8 +9,9 @@ from sasanet import audit, baselines, datasets, plots, posthoc, report, shapley
 from sasanet.explanation import explanation
 from sasanet.table import encoder, reading
 
+ROOMS = (baselines, plots, posthoc, shapley)
 PUBLIC = [getattr(sasanet, name) for name in sasanet.__all__] + [
-    *(getattr(room, name) for room in (baselines, posthoc, shapley) for name in room.__all__),
+    *(getattr(room, name) for room in ROOMS for name in room.__all__),
     audit.audit,
     audit.Audit,
     audit.Finding,
@@ -19,11 +20,6 @@ PUBLIC = [getattr(sasanet, name) for name in sasanet.__all__] + [
     encoder.TableEncoder,
     explanation.Explanation,
     reading.read_table,
-    plots.arrival_data,
-    plots.dependence_data,
-    plots.history_data,
-    plots.profile_data,
-    plots.waterfall_data,
     report.write_report,
 ]
 

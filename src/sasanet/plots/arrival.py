@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit, softmax
 
 from sasanet.arrays import Floats, Masks
 from sasanet.explanation.wording import cell_text, short_names, shorten
@@ -79,9 +80,8 @@ def _certainty(raw: Floats, k: int) -> Floats:
     """Return the probability of the class predicted in the end: (m, K) → (m,)."""
     if raw.shape[1] == 1:  # log-odds; the class they end at
         sign = 1 if raw[-1, 0] > 0 else -1
-        return np.asarray(1 / (1 + np.exp(-sign * raw[:, 0])))
-    shares = np.exp(raw - raw.max(axis=1, keepdims=True))
-    return np.asarray(shares[:, k] / shares.sum(axis=1))
+        return np.asarray(expit(sign * raw[:, 0]))
+    return np.asarray(softmax(raw, axis=1)[:, k])
 
 
 def plot_arrival(
