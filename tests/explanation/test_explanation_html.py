@@ -88,7 +88,7 @@ def test_a_cut_explanation_claims_no_prediction(one: Explanation, multi: Explana
 
 
 def test_large_tables_stay_small_and_what_is_left_out_is_counted() -> None:
-    n, d = 1000, 300
+    n, d = 100, 300
     data = pd.DataFrame(np.full((n, d), "x" * 5000, dtype=object))
     data.columns = pd.Index([f"{'long' * 100}{j}" for j in range(d)])
     data.iloc[:, ::3] = None
@@ -98,7 +98,7 @@ def test_large_tables_stay_small_and_what_is_left_out_is_counted() -> None:
     assert len(e._repr_html_()) < 120_000
     assert page.count("details") == MOST_ROWS
     assert len(page.lines) == MOST_ROWS * (MOST_FEATURES + 1)
-    assert "… and 990 more rows" in page.text
+    assert "… and 90 more rows" in page.text
     for i in range(MOST_ROWS):
         lines = page.lines[(MOST_FEATURES + 1) * i : (MOST_FEATURES + 1) * (i + 1)]
         assert lines[-1][0].startswith("… and 288 more, ")

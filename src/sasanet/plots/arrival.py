@@ -44,7 +44,7 @@ def arrival_data(model: SASANetModel, X: Any, row: int = 0) -> pd.DataFrame:
     >>> from sasanet import SASANetClassifier
     >>> from sasanet.datasets import load_penguins
     >>> X, y = load_penguins()
-    >>> model = SASANetClassifier(random_state=0, max_epochs=3).fit(X, y)
+    >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(X, y)
     >>> data = arrival_data(model, X)
     >>> data["feature"].iloc[0], len(data)
     ('nothing known', 8)
@@ -108,7 +108,7 @@ def plot_arrival(
     >>> from sasanet import SASANetClassifier
     >>> from sasanet.datasets import load_penguins
     >>> X, y = load_penguins()
-    >>> model = SASANetClassifier(random_state=0, max_epochs=3).fit(X, y)
+    >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(X, y)
     >>> ax = plot_arrival(model, X, row=5)
     >>> ax.get_yticklabels()[0].get_text()
     'nothing known'

@@ -29,7 +29,7 @@ def audit_data(audit: Audit) -> tuple[pd.DataFrame, pd.DataFrame]:
     >>> from sasanet import SASANetClassifier
     >>> from sasanet.datasets import load_penguins
     >>> X, y = load_penguins()
-    >>> model = SASANetClassifier(random_state=0, max_epochs=3).fit(X, y)
+    >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(X, y)
     >>> curve, calibration = audit_data(model.audit(X, y, n_rows=16))
     >>> curve["features"].tolist()
     [0, 1, 2, 4, 5, 7]
@@ -56,7 +56,7 @@ def plot_audit(audit: Audit, axes: tuple[Axes, Axes] | None = None) -> tuple[Axe
     >>> from sasanet import SASANetClassifier
     >>> from sasanet.datasets import load_penguins
     >>> X, y = load_penguins()
-    >>> model = SASANetClassifier(random_state=0, max_epochs=3).fit(X, y)
+    >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(X, y)
     >>> left, right = plot_audit(model.audit(X, y, n_rows=16))
     >>> left.get_title()
     'What v(S) is worth, 128 rows'
@@ -88,7 +88,7 @@ def value_curve_data(audit: Audit) -> pd.DataFrame:
     >>> from sasanet import SASANetClassifier
     >>> from sasanet.datasets import load_penguins
     >>> X, y = load_penguins()
-    >>> model = SASANetClassifier(random_state=0, max_epochs=3).fit(X, y)
+    >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(X, y)
     >>> value_curve_data(model.audit(X, y, n_rows=16))["features"].tolist()
     [0, 1, 2, 4, 5, 7]
     """
@@ -119,7 +119,7 @@ def plot_value_curve(audit: Audit, ax: Axes | None = None) -> Axes:
     >>> from sasanet import SASANetClassifier
     >>> from sasanet.datasets import load_penguins
     >>> X, y = load_penguins()
-    >>> model = SASANetClassifier(random_state=0, max_epochs=3).fit(X, y)
+    >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(X, y)
     >>> plot_value_curve(model.audit(X, y, n_rows=16)).get_xlabel()
     'number of known features |S|'
     """
@@ -162,7 +162,7 @@ def calibration_data(audit: Audit, features: Sequence[int] | None = None) -> pd.
     >>> from sasanet import SASANetClassifier
     >>> from sasanet.datasets import load_penguins
     >>> X, y = load_penguins()
-    >>> model = SASANetClassifier(random_state=0, max_epochs=3).fit(X, y)
+    >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(X, y)
     >>> calibration_data(model.audit(X, y, n_rows=16), features=[7]).shape
     (10, 6)
     """
@@ -197,7 +197,7 @@ def plot_calibration(
     >>> from sasanet import SASANetClassifier
     >>> from sasanet.datasets import load_penguins
     >>> X, y = load_penguins()
-    >>> model = SASANetClassifier(random_state=0, max_epochs=3).fit(X, y)
+    >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(X, y)
     >>> plot_calibration(model.audit(X, y, n_rows=16), features=[7]).get_xlabel()
     'predicted probability, every class, v(S)'
     """

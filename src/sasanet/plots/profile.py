@@ -50,7 +50,7 @@ def profile_data(
     >>> from sasanet import SASANetClassifier
     >>> from sasanet.datasets import load_penguins
     >>> X, y = load_penguins()
-    >>> model = SASANetClassifier(random_state=0, max_epochs=3).fit(X, y == "Gentoo")
+    >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(X, y == "Gentoo")
     >>> profile_data(model, X[:20]).shape
     (7, 9)
     """
@@ -110,7 +110,7 @@ def plot_profile(
     >>> from sasanet import SASANetClassifier
     >>> from sasanet.datasets import load_penguins
     >>> X, y = load_penguins()
-    >>> model = SASANetClassifier(random_state=0, max_epochs=3).fit(X, y)
+    >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(X, y)
     >>> ax = plot_profile(model, X[:20], output="Gentoo", top=3)
     >>> ax.get_xlabel().splitlines()[1]
     '4 weaker features are not shown'
