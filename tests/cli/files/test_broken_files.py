@@ -166,9 +166,11 @@ def test_a_damaged_model_is_refused(fitted, tmp_path):
     assert is_one_sentence(result.stderr)
 
 
-def test_huge_integers_of_parquet_are_refused_too(tmp_path):
-    frame = pd.DataFrame({"code": [2**60 + i for i in range(40)], "y": [0, 1] * 20})
-    frame.to_parquet(tmp_path / "t.parquet")
+@pytest.mark.parametrize("first", [2**60, -(2**63)])
+@pytest.mark.parametrize("second", [1, None])
+def test_huge_integers_of_parquet_are_refused_too(first, second, tmp_path):
+    codes = pd.array([second, first, *range(38)], dtype="Int64")
+    pd.DataFrame({"code": codes, "y": [0, 1] * 20}).to_parquet(tmp_path / "t.parquet")
     result = run("fit", tmp_path / "t.parquet", "--target", "y", "--out", tmp_path / "m")
     assert result.exit_code == 1
-    assert f"{2**60} in row 1" in result.stderr
+    assert f"{first} in row 2" in result.stderr

@@ -2,8 +2,11 @@
 
 import gzip
 import io
+import tracemalloc
 
 import pandas as pd
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from cli_run import run
@@ -90,6 +93,40 @@ def test_a_missing_quotation_mark_does_not_take_the_file_into_memory(tmp_path, m
         (tmp_path / "t.csv").write_text(start + "y,2\n" * 100_000)
         with pytest.raises(InvalidInputError, match="quotation mark may be missing"):
             read(tmp_path / "t.csv")
+
+
+def test_a_line_of_gigabytes_is_refused_before_it_is_in_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_table, "_LONGEST_LINE", 100_000)
+    for start in ("", "a,b\n"):
+        packed = gzip.compress((start + "0" * 20_000_000).encode())
+        (tmp_path / "t.csv.gz").write_bytes(packed)
+        tracemalloc.start()
+        with pytest.raises(InvalidInputError, match="lines of at most 100,000 characters"):
+            read(tmp_path / "t.csv.gz")
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+        tracemalloc.stop()
+
+
+def test_a_line_may_be_as_long_as_allowed(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_table, "_LONGEST_LINE", 6)
+    (tmp_path / "t.csv").write_text("abcd,\nx,y\n")
+    assert read(tmp_path / "t.csv")["abcd"].tolist() == ["x"]
+    monkeypatch.setattr(csv_table, "_LONGEST_LINE", 5)
+    with pytest.raises(InvalidInputError, match="line 1"):
+        read(tmp_path / "t.csv")
+
+
+def test_whole_numbers_of_parquet_beside_nulls_keep_every_digit(tmp_path):
+    """Also where one part of a file has nulls and another has none."""
+    codes = [2**53 + 1, None, 2**62 + 1, 7, -(2**63), 2**63 - 1]
+    table = pyarrow.table({"code": codes, "big": pyarrow.array([2**64 - 1, None] * 3, "uint64")})
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    for n_rows in (2, 100):
+        source = open_table(tmp_path / "t.parquet")
+        chunks = [chunk.frame for chunk in source.chunks(["code", "big"], n_rows)]
+        found = [value for frame in chunks for value in frame["code"].tolist()]
+        assert [None if value is pd.NA else value for value in found] == codes
+        assert chunks[0]["big"].tolist() == ([2**64 - 1, pd.NA] * 3)[:n_rows]
 
 
 # --- encodings and damage --------------------------------------------------------------------

@@ -103,7 +103,8 @@ def infer_column(chunk: Chunk, name: str, categorical: bool = False) -> tuple[pd
 def _typed_column(chunk: Chunk, name: str, cells: pd.Series) -> tuple[pd.Series, str]:
     """Return a column that has a type of its own."""
     if cells.dtype.kind in "iu":
-        _refuse_huge(chunk, name, cells.abs() > _LARGEST_EXACT)
+        huge = (cells > _LARGEST_EXACT) | (cells < -_LARGEST_EXACT)  # int64's least has no abs()
+        _refuse_huge(chunk, name, huge.fillna(False))
     return cells, "" if cells.dtype.kind in "iufb" else _note_unique(cells, name)
 
 

@@ -27,6 +27,8 @@ _SEPARATORS = (",", ";", "\t", "|")
 # Of one cell. Python's own limit of 131,072 is less than some headers and notes have; a bound there
 # must be, or a missing quotation mark would take the rest of a large file into memory.
 _MOST_CHARACTERS = 1 << 24
+# Of one line, for the same reason: a small gzip file may hold a line of gigabytes.
+_LONGEST_LINE = 1 << 25
 _FOREIGN = {  # how files of other kinds begin, and what to do with them
     b"PK\x03\x04": "a spreadsheet or a zip archive; save the table as CSV",
     b"\xd0\xcf\x11\xe0": "an old spreadsheet; save the table as CSV",
@@ -136,7 +138,12 @@ class CsvTable:
     def _decoded(self, lines: IO[str]) -> Iterator[str]:
         number = 0
         try:
-            for number, line in enumerate(lines, start=1):
+            for number, line in enumerate(_whole_lines(lines), start=1):
+                if len(line) > _LONGEST_LINE:
+                    raise InvalidInputError(
+                        f"{self.path} must have lines of at most {_LONGEST_LINE:,} characters, got "
+                        f"a longer one in line {number}; a line end may be missing there."
+                    )
                 if "\0" in line:
                     raise InvalidInputError(
                         f"{self.path} must be CSV or Parquet, got a zero byte in line {number}; "
@@ -163,6 +170,12 @@ class CsvTable:
     def share_read(self) -> float:
         """Return how much of the file has been read, from 0 to 1."""
         return self._raw.tell() / self._size if self._raw and self._size else 1.0
+
+
+def _whole_lines(lines: IO[str]) -> Iterator[str]:
+    """Yield lines; of one that is too long, only as much as shows it."""
+    while line := lines.readline(_LONGEST_LINE + 1):
+        yield line
 
 
 def _check_encoding(encoding: str) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from sasanet.cli.files.tables import Chunk
 from sasanet.errors import InvalidInputError, need_package
+from sasanet.table.reading import arrow_to_pandas
 
 
 class ParquetTable:
@@ -43,7 +44,8 @@ class ParquetTable:
         wanted = list(columns)
         with self._open() as file:
             for batch in file.iter_batches(n_rows, columns=wanted):
-                frame = batch.to_pandas(ignore_metadata=True)[wanted]  # no column is an index
+                # Without metadata no column is an index.
+                frame = arrow_to_pandas(batch.replace_schema_metadata(None))[wanted]
                 places = np.arange(self._rows_read, self._rows_read + len(frame)) + 1
                 self._rows_read += len(frame)
                 yield Chunk(frame, places, typed=True, path=self.path)

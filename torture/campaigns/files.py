@@ -1,0 +1,178 @@
+"""Damaged and odd CSV, gzip and Parquet files through the command line.
+
+A file that can be read gives every row, with its name exactly as it was and the model's own
+prediction; one that cannot gives exit code 1, one sentence, and nothing written or lost.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+import gzip
+import json
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pyarrow import parquet
+from typer.testing import CliRunner, Result
+
+from sasanet import load
+from sasanet.cli.app import app
+from sasanet.cli.files import model_rows
+from torture import csv_files, parquet_files
+from torture.case import REFUSED, RIGHT, Outcome, expect
+from torture.csv_files import ID, TARGET, TableFile
+from torture.draw import Draw
+from torture.models import check_sums, small_model
+from torture.processes import contents
+
+_ENDINGS = (".csv", ".csv.gz", ".parquet", ".jsonl")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+_OLD = b"what was there before"
+
+
+@functools.cache
+def _saved() -> tuple[Path, Any, pd.DataFrame]:
+    model, X = small_model(0)
+    folder = Path(tempfile.mkdtemp(prefix="torture-files-")) / "model"
+    model.save(folder)
+    return folder, model, X.reset_index(drop=True)
+
+
+def run(seed: int) -> Outcome:
+    """Give one file to one command."""
+    draw = Draw("files", seed)
+    _, _, known = _saved()
+    X = known.iloc[draw.numbers.integers(0, len(known), draw.between(4, 30))]
+    file = _draw_file(draw, X.reset_index(drop=True))
+    commands = ("predict",) * 8 + ("explain",) * 8 + ("fit", "audit", "report")
+    name = draw.one_of(commands)
+    with tempfile.TemporaryDirectory(prefix="torture-") as place, _small_batches(draw):
+        folder = Path(place)
+        path = csv_files.write(file, folder)
+        out = folder / f"out{_ending(draw, name)}"
+        if name != "fit" and draw.happens(0.3):
+            out.write_bytes(_OLD)
+        before = contents(folder)
+        result = CliRunner().invoke(app, _words(name, path, out, file))
+        after = contents(folder)
+        if result.exit_code:
+            _check_refusal(result, before, after)
+            expect(file.legal is not True, f"{file.what}: refused: {result.stderr[:150]}")
+            return Outcome.of(REFUSED)
+        expect(file.legal is not False, f"{file.what} was accepted by {name}")
+        expect(after[path.name] == before[path.name], "the table that was read has changed")
+        expect({name.split("/")[0] for name in after} == {path.name, out.name}, f"{sorted(after)}")
+        _check_written(name, out, file)
+    return Outcome.of(RIGHT)
+
+
+def _draw_file(draw: Draw, X: pd.DataFrame) -> TableFile:
+    """Return a file that is whole, broken or damaged."""
+    ids = csv_files.draw_ids(draw, len(X))
+    kind = draw.one_of(("whole", "whole", "broken", "damaged"))
+    if draw.happens(0.35):
+        if kind == "broken":
+            return parquet_files.broken(draw, X, ids)
+        file = parquet_files.whole(draw, X, ids)
+    elif kind == "broken":
+        return csv_files.broken(draw, X, ids)
+    else:
+        file = draw.one_of(csv_files.LEGAL)(draw, X, ids)
+    return csv_files.damaged(draw, file) if kind == "damaged" else file
+
+
+@contextmanager
+def _small_batches(draw: Draw) -> Iterator[None]:
+    """Read a few rows at once: what happens between two batches is seen in small files too."""
+    kept = model_rows._FEWEST_ROWS, model_rows._NUMBERS_AT_ONCE
+    model_rows._FEWEST_ROWS, model_rows._NUMBERS_AT_ONCE = draw.one_of((2, 5, 100)), 1
+    try:
+        yield
+    finally:
+        model_rows._FEWEST_ROWS, model_rows._NUMBERS_AT_ONCE = kept
+
+
+def _ending(draw: Draw, name: str) -> str:
+    return {"fit": "", "audit": ".json", "report": ".html"}.get(name) or (
+        draw.one_of(_ENDINGS) if name != "fit" else ""
+    )
+
+
+def _words(name: str, path: Path, out: Path, file: TableFile) -> list[str]:
+    """Return the words of a command line."""
+    words: list[Any] = [name, path, "--out", out, "--force", *file.words]
+    if name != "fit":
+        words.insert(1, _saved()[0])
+    more: dict[str, tuple[Any, ...]] = {
+        "fit": ("--target", TARGET, "--exclude", ID, "--time-limit", 0.2),
+        "audit": ("--target", TARGET, "--rows", 4, "--orders", 4),
+        "report": ("--target", TARGET),
+    }
+    return [str(word) for word in (*words, *more.get(name, ("--id", ID)))]
+
+
+def _check_refusal(result: Result, before: dict[str, bytes], after: dict[str, bytes]) -> None:
+    """Expect exit code 1, one sentence, and everything as it was."""
+    said = result.stderr
+    expect(result.exit_code == 1, f"exit code {result.exit_code}: {result.exception!r} {said[:99]}")
+    lines = [line for line in said.splitlines() if line and not line.startswith("Note: ")]
+    expect(len(lines) == 1 and len(said) < 3000, f"no sentence: {said[:200]!r}")
+    expect("Unexpected" not in said and "Traceback" not in said, f"no sentence: {said[:200]}")
+    expect(after == before, f"a refused command left {sorted(after)} of {sorted(before)}")
+
+
+def _check_written(name: str, out: Path, file: TableFile) -> None:
+    """Expect that what a command has written is whole and right."""
+    if name == "fit":
+        fitted = load(out)
+        same = set(fitted.encoder_.names) == set(file.X.columns)  # else the file has more of them
+        return check_sums(fitted, file.X) if same else None
+    if name == "audit":
+        return expect(json.loads(out.read_bytes())["seal"], "no whole certificate")
+    if name == "report":
+        return expect(out.read_bytes().rstrip().endswith(b"</html>"), "half a report")
+    found = read_written(out)
+    expect(found["row"] == list(range(1, len(found["row"]) + 1)), "rows are missing")
+    numbers = np.array(found["prediction"], dtype=float)
+    expect(np.isfinite(numbers).all(), "a prediction is not finite")
+    if file.legal is None:  # what damage makes of a table is nobody's promise
+        return None
+    expect(len(numbers) == len(file.X), f"{len(numbers)} rows of {len(file.X)}")
+    for one, other in zip(file.ids, found[ID], strict=True):
+        check_id(one, other, out.name)
+    _, model, _ = _saved()
+    right = model.predict(file.X) if name == "predict" else model.decision_function(file.X)
+    expect(np.allclose(numbers, right, 1e-5, 1e-5), "predictions differ from the model's")
+    return None
+
+
+def check_id(one: Any, other: Any, name: str) -> None:
+    """Expect a row's name as it was; in CSV as text that no spreadsheet runs."""
+    if ".csv" not in name:
+        return expect(one == other and type(one) is type(other), f"{one!r} came back as {other!r}")
+    text = "" if one is None else str(one)
+    runs = other.startswith(_FORMULAS) and not _NUMBER.fullmatch(other)
+    expect(not runs, f"the formula {other!r} was written")
+    return expect(other in (text, f"'{text}"), f"{one!r} came back as {other!r}")
+
+
+def read_written(out: Path) -> dict[str, list[Any]]:
+    """Return the columns of a file that a command has written."""
+    if out.suffix == ".parquet":
+        table: dict[str, list[Any]] = parquet.read_table(out).to_pydict()
+        return table
+    content = gzip.decompress(out.read_bytes()) if out.suffix == ".gz" else out.read_bytes()
+    if out.suffix == ".jsonl":
+        rows = [json.loads(line) for line in content.decode().split("\n") if line]
+        return {name: [row[name] for row in rows] for name in rows[0]}
+    head, *lines = csv.reader(content.decode().splitlines(keepends=True), strict=True)
+    table = dict(zip(head, map(list, zip(*lines, strict=True)), strict=True))
+    return table | {"row": [int(cell) for cell in table["row"]]}
