@@ -7,11 +7,11 @@ LOWEST := .venv-lowest
 TABLES := $(addprefix paper-,prediction masking timing values figures)
 # One test process per core, one thread in each: torch's threads only wait for each other when all cores are busy.
 JOBS ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
-test test-lowest coverage: export OMP_NUM_THREADS := 1
+test test-lowest coverage torture: export OMP_NUM_THREADS := 1
 BROWSER := $(firstword $(foreach name,chromium chromium-browser google-chrome,$(shell command -v $(name))))
 PARALLEL := --numprocesses $(JOBS) --dist worksteal
 
-.PHONY: demo test test-lowest coverage browser browser-on-ci lint types check hooks docs clean bench-core bench-faithful bench-accuracy bench-stream paper $(TABLES) paper-quick picture readme-table
+.PHONY: demo test test-lowest coverage browser browser-on-ci lint types check hooks docs clean bench-core bench-faithful bench-accuracy bench-stream torture paper $(TABLES) paper-quick picture readme-table
 .DEFAULT_GOAL := test
 
 # One environment for everything; rebuilt when the requirements change.
@@ -103,6 +103,12 @@ bench-accuracy: $(READY)
 
 bench-stream: $(READY) browser
 	$(BIN)/python -m bench.stream
+
+# Hostile input, damaged files, kills, full disks, signals, threads, poisoned pages: torture/results/*.json and
+# docs/measured/reliability.md, resuming where they stopped. TORTURE=full has as many cases as a release needs.
+TORTURE ?= small
+torture: $(READY) browser
+	$(BIN)/python -m torture --size $(TORTURE) --jobs $(JOBS)
 
 # The paper's experiments, all or those of one table: SASANET_DATA names the directory of the data sets, SASANET_FETCH=1 fetches
 # all but Higgs. The quick ones are the same on small samples.

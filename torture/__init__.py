@@ -1,11 +1,12 @@
 """Campaigns against the package: many small hostile cases by seed, their outcomes counted.
 
 ``make torture`` runs them and writes ``torture/results/*.json`` and docs/measured/reliability.md;
-``python -m torture tables 4711`` repeats one case alone.
+``python -m torture tables --seed 4711`` repeats one case alone.
 
 - ``draw``: everything random in a case, by its seed
 - ``case``: one case: a right answer, a clear refusal, or a defect
 - ``columns``, ``labels``, ``tables``: random tables and targets of every kind
+- ``csv_files``, ``parquet_files``: random table files, odd, broken and damaged ones
 - ``models``: small fitted models, and what must hold of any
 - ``processes``: work in a child process that may be killed, limited or interrupted
 - ``campaigns``: one file each, with ``run(seed)``

@@ -11,10 +11,10 @@ PAGE = Path(__file__).parent.parent / "docs" / "measured" / "reliability.md"
 _HEAD = """# Reliability
 
 What happens to hostile input, damaged files, full disks, kills, signals and threads. `make torture`
-runs these campaigns (`TORTURE=full` with as many cases as a release needs) and writes
-`torture/results/*.json`, from which this page is made. Every case has a seed and can be repeated
-alone: `python -m torture tables --seed 4711`. A small part of every campaign runs with the tests,
-each beside a broken twin that must be noticed.
+runs these campaigns (`TORTURE=full` with as many cases as a release needs, `JOBS=4` in so many
+processes) and writes `torture/results/*.json`, from which this page is made. Every case has a seed
+and can be repeated alone: `python -m torture tables --seed 4711`. A small part of every campaign
+runs with the tests, each beside a broken twin that must be noticed.
 
 A case ends well with a right answer or with one clear sentence (a `SasanetError`). Everything else
 is a defect: another exception, NaN, a hang, memory beyond the bound, a lost or half-written file, a

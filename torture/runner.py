@@ -17,6 +17,8 @@ from torture.registry import CAMPAIGNS, Campaign
 from torture.results import Found, load_found, state_of_code
 
 _WRITE_EVERY = 10.0  # seconds
+_TO_START = 60.0  # seconds
+_START_METHOD = "spawn"  # a fork would inherit locks of the runner's threads
 _MOST_BYTES = 12 * 2**30  # of a worker's data: more is refused by the system, not swapped
 
 
@@ -49,7 +51,7 @@ class _Worker:
     since: float = field(default_factory=time.monotonic)
 
     def start(self) -> None:
-        context = multiprocessing.get_context("spawn")
+        context: Any = multiprocessing.get_context(_START_METHOD)
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=serve, args=(self.campaign.name, theirs))
         self.process.start()
@@ -74,9 +76,9 @@ class _Worker:
         self.seed = None
         return result
 
-    def has_hung(self, allowance: float = 60.0) -> bool:
+    def has_hung(self) -> bool:
         """Tell whether the case takes too long; starting a process takes time too."""
-        return time.monotonic() - self.since > self.campaign.seconds + allowance
+        return time.monotonic() - self.since > self.campaign.seconds + _TO_START
 
     def stop(self) -> None:
         if self.process is not None:

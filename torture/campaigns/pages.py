@@ -18,26 +18,32 @@ import pandas as pd
 
 from sasanet import SASANetClassifier, SASANetRegressor
 from sasanet.report import write_report
-from torture.case import Outcome, expect
+from torture.case import Outcome, expect, watched_warnings
 from torture.draw import Draw
 from torture.models import raw, tiny
 
 SHOWN = "shown, nothing ran"
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _RUN = "window.POISONED=1;alert(1)"
-POISONS = (
+ELEMENTS = (  # text that makes elements, attributes or requests where it is not escaped
     f"<script>{_RUN}</script>", f"</script><script>{_RUN}</script>",
-    f"<img src=x onerror='{_RUN}'>", f"\"'><img src=x onerror={_RUN}>", f"<svg onload='{_RUN}'>", "<iframe src='https://a.example'>",
+    f"<img src=x onerror='{_RUN}'>", f"\"'><img src=x onerror={_RUN}>", f"<svg onload='{_RUN}'>",
+    "<iframe src='https://a.example'>",
     "<link rel=stylesheet href=https://a.example/a.css>", "<base href=https://a.example/>",
     "<meta http-equiv=refresh content='0;url=https://a.example'>", f"javascript:{_RUN}",
-    f"' onmouseover='{_RUN}", f"\" autofocus onfocus=\"{_RUN}", "<!--", "-->", "]]>", "<![CDATA[",
-    "</style><style>*{display:none}</style>", "url(https://a.example/x.png)", "</title></head>",
-    "<plaintext>", "<textarea>", "</table></div></body></html>", "{{ 7 * 7 }}", "{% raw %}",
+    f"' onmouseover='{_RUN}", f"\" autofocus onfocus=\"{_RUN}",
+    "</style><style>*{display:none}</style>", "</title></head><img src=x>", "<plaintext>",
+    "</table></div></body></html><iframe>", "</script><img src=x>",
+)  # fmt: skip
+ODD = (
+    "<!--", "-->", "]]>", "<![CDATA[",
+    "url(https://a.example/x.png)", "<textarea>", "{{ 7 * 7 }}", "{% raw %}",
     "${alert(1)}", "`${1}`", "\\u003cscript\\u003e", "&lt;b&gt;", "&#60;b&#62;", "&", "%3Cb%3E",
     "__proto__", "constructor", "toString", "hasOwnProperty", "null", "undefined", "NaN", "", " ",
     "\u2028", "\u2029", "\u202eabc", "\ufeff", "\x00", "\x1b[31m", "a\nb", "\r", "\\", "'", '"',
     "*/", "//", "#", "é", "日本", "👩‍👩‍👧", "x" * 5_000, "word " * 800, "_" * 300,
 )  # fmt: skip
+POISONS = ELEMENTS + ODD
 _MADE = (
     "iframe, object, embed, link, base, form:not(#controls), plaintext, [src], [href^=http], "
     "meta[http-equiv=refresh]"
@@ -63,7 +69,7 @@ def run(seed: int) -> Outcome:
     """Report on one poisoned table and look at the page."""
     draw = Draw("pages", seed)
     model, table, target, group = _draw_report(draw)
-    with tempfile.TemporaryDirectory(prefix="torture-") as place:
+    with tempfile.TemporaryDirectory(prefix="torture-") as place, watched_warnings():
         path = Path(place) / "report.html"
         write_report(model, table, path, target, group)
         trouble: list[str] = []
@@ -88,21 +94,29 @@ def _watch(page: Any, address: str, trouble: list[str]) -> None:
     page.set_default_timeout(20_000)
     page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
     page.on("console", lambda message: trouble.append(f"console: {message.text}"))
-    page.on("dialog", lambda dialog: (trouble.append("a dialog"), dialog.dismiss()))
-    page.on("request", lambda asked: trouble.append(f"fetches {asked.url}")
-            if asked.url != address else None)  # fmt: skip
+
+    def dismiss(dialog: Any) -> None:
+        trouble.append("a dialog")
+        dialog.dismiss()
+
+    def note(asked: Any) -> None:
+        if asked.url != address:
+            trouble.append(f"fetches {asked.url}")
+
+    page.on("dialog", dismiss)
+    page.on("request", note)
 
 
 def _draw_report(draw: Draw) -> tuple[Any, pd.DataFrame, str, str | None]:
     """Return a model, a table of rows it has not seen, and the names of target and group."""
     n, n_train = 48, 30
-    names = draw.random.sample(POISONS, draw.between(3, 6))
-    *features, target = names
+    names = [*draw.random.sample(ELEMENTS, 2), *draw.random.sample(ODD, draw.between(1, 4))]
+    *features, target = draw.random.sample(names, len(names))
     columns: dict[str, Any] = {}
     for name in features:
         numbers = draw.numbers.normal(size=n) * draw.one_of((1.0, 1e-9, 1e12))
         numbers[draw.numbers.random(n) < 0.1] = np.nan
-        levels = draw.some_of(POISONS, 6)
+        levels = [draw.one_of(ELEMENTS), *draw.some_of(ODD, 5)]
         columns[name] = numbers if draw.happens(0.3) else [draw.one_of(levels) for _ in range(n)]
     table = pd.DataFrame(columns)
     n_classes = draw.one_of((0, 2, 3))
