@@ -5,8 +5,7 @@
 
 - ``draw``: everything random in a case, by its seed
 - ``case``: one case: a right answer, a clear refusal, or a defect
-- ``columns``, ``labels``, ``tables``: random tables and targets of every kind
-- ``csv_files``, ``parquet_files``: random table files, odd, broken and damaged ones
+- ``inputs``: random columns, labels, tables and table files of every kind
 - ``models``: small fitted models, and what must hold of any
 - ``processes``: work in a child process that may be killed, limited or interrupted
 - ``campaigns``: one file each, with ``run(seed)``

@@ -28,6 +28,7 @@ _ALLOWED_WARNINGS = (
     errors.InterruptedFitWarning,
     errors.RefinementWarning,
     errors.ShortFitWarning,
+    errors.UniqueLevelsWarning,
     errors.UnknownLevelWarning,
     DataConversionWarning,
 )

@@ -21,6 +21,7 @@ __all__ = [
     "SasanetError",
     "SavedFileError",
     "ShortFitWarning",
+    "UniqueLevelsWarning",
     "UnknownLevelWarning",
 ]
 _PACKAGE = str(Path(__file__).parent)
@@ -54,6 +55,10 @@ class MissingPackageError(SasanetError, ImportError):
 
 class UnknownLevelWarning(UserWarning):
     """A category was never seen in training and gets the reserved place."""
+
+
+class UniqueLevelsWarning(UserWarning):
+    """A category has another level in most rows, as names and ids have."""
 
 
 class RefinementWarning(UserWarning):

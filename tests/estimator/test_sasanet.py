@@ -14,7 +14,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from sasanet import ARCHITECTURES, Architecture, SASANetClassifier, SASANetRegressor
-from sasanet.errors import InterruptedFitWarning, InvalidInputError, UnknownLevelWarning
+from sasanet.errors import (
+    InterruptedFitWarning,
+    InvalidInputError,
+    UniqueLevelsWarning,
+    UnknownLevelWarning,
+)
 from sasanet.training import phases
 from training_rows import briefly
 
@@ -318,7 +323,9 @@ def test_wide_tables_and_columns_of_many_levels_work():
     assert model.explain(wide[:5]).values.shape == (5, 1_000)
     many = pd.DataFrame({"id": [f"user {i}" for i in range(50_000)], "x": random.randn(50_000)})
     y = (many["x"] > 0).astype(int)
-    model = SASANetClassifier(max_epochs=1, teacher_weight=0, batch_size=8_192).fit(many, y)
+    model = SASANetClassifier(max_epochs=1, teacher_weight=0, batch_size=8_192)
+    with pytest.warns(UniqueLevelsWarning, match="min_level_count=2"):
+        model.fit(many, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnknownLevelWarning)  # a tenth was held out
         assert model.explain(many[:5]).values.shape == (5, 2)

@@ -15,7 +15,7 @@ from sasanet.errors import (
     InvalidInputError,
     UnknownLevelWarning,
 )
-from sasanet.table import encoder as encoder_module
+from sasanet.table import learning
 from sasanet.table.columns import Column
 from sasanet.table.encoder import TableEncoder
 
@@ -338,7 +338,7 @@ def test_text_never_matches_levels_that_are_numbers():
 
 
 def test_too_many_levels_for_float32_are_refused(monkeypatch):
-    monkeypatch.setattr(encoder_module, "_MOST_LEVELS", 2)
+    monkeypatch.setattr(learning, "_MOST_LEVELS", 2)
     learn_column(["a", "b"])
     with pytest.raises(InvalidInputError, match="'x' must have at most 2 levels, got 3"):
         learn_column(["a", "b", "c"])

@@ -69,6 +69,7 @@ CONSTRUCTOR = {
         (("nope",), [9], None, 3, [None], [1.5], [["city"]], object()),
         ([True], {"city": 1}),
     ),
+    "min_level_count": Values((1, 2, np.int64(3), 10**6), (*_NOT_COUNTS, "auto")),
     "device": Values(("auto", "cpu"), ("gpu", 5.5, "", [], object()), (None, 0, "cuda")),
     "random_state": Values(
         (None, 0, 5, np.int64(3), 2**32 - 1), (-1, "x", 1.5, math.nan, 2**40, [1], object())

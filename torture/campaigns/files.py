@@ -25,10 +25,10 @@ from typer.testing import CliRunner, Result
 from sasanet import load
 from sasanet.cli.app import app
 from sasanet.cli.files import model_rows
-from torture import csv_files, parquet_files
 from torture.case import REFUSED, RIGHT, Outcome, expect
-from torture.csv_files import ID, TARGET, TableFile
 from torture.draw import Draw
+from torture.inputs import csv_files, parquet_files
+from torture.inputs.csv_files import ID, TARGET, TableFile
 from torture.models import check_sums, small_model
 from torture.processes import contents
 

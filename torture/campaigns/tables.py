@@ -15,11 +15,11 @@ import pandas as pd
 
 from sasanet import SASANetClassifier, SASANetRegressor, load
 from sasanet.errors import SasanetError
-from torture import labels
 from torture.case import REFUSED, RIGHT, Defect, Outcome, check_sentence, expect, watched_warnings
 from torture.draw import Draw
+from torture.inputs import labels
+from torture.inputs.tables import Table, convert, draw_table, with_holes
 from torture.models import TINY, check_sums, check_values, raw, same_answers, tiny
-from torture.tables import Table, convert, draw_table, with_holes
 
 _TEACHER_SHARE = 0.02  # of the cases: trees take a hundred times as long as such a network
 _SAVED_SHARE = 0.5
@@ -77,6 +77,7 @@ def _other_settings(draw: Draw) -> dict[str, Any]:
         "network": type(TINY)(**fields | shape),
         "validation_fraction": draw.one_of((0.0, 0.2, "auto")),
         "dropout": draw.one_of((0.0, 0.5)),
+        "min_level_count": draw.one_of((1, 1, 2, 5, 1000)),
     }
 
 

@@ -57,6 +57,7 @@ class SASANetModel(CertifiedModel):
         teacher_weight: float | str = "auto",
         time_limit: float = math.inf,
         categorical_features: Sequence[str | int] = (),
+        min_level_count: int = 1,
         device: str = "auto",
         random_state: int | np.random.RandomState | None = None,
         verbose: bool = False,
@@ -73,6 +74,7 @@ class SASANetModel(CertifiedModel):
         self.teacher_weight = teacher_weight
         self.time_limit = time_limit
         self.categorical_features = categorical_features
+        self.min_level_count = min_level_count
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
@@ -90,7 +92,9 @@ class SASANetModel(CertifiedModel):
     def _make_encoder(self) -> TableEncoder:
         architecture = find_architecture(self.network)
         numbers = "knots" if architecture.numbers == "knots" else "standard"
-        return TableEncoder(numbers, architecture.n_knots, self.categorical_features)
+        return TableEncoder(
+            numbers, architecture.n_knots, self.categorical_features, self.min_level_count
+        )
 
     def _soften_labels(
         self, data: FitData, settings: SASANetHyperparameters
@@ -250,6 +254,9 @@ class SASANetClassifier(TabularClassifier, SASANetModel):
         Seconds; the learning rate reaches zero in time.
     categorical_features : sequence of str or int, default=()
         Number columns that are codes, to be read as categories.
+    min_level_count : int, default=1
+        The model keeps no value of the table that fewer training rows have: rarer levels are
+        unknown to it, and knots are means of so many values.
     device : str, default="auto"
         ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
     random_state : int, RandomState or None, default=None
@@ -322,6 +329,9 @@ class SASANetRegressor(TabularRegressor, SASANetModel):
         Seconds; the learning rate reaches zero in time.
     categorical_features : sequence of str or int, default=()
         Number columns that are codes, to be read as categories.
+    min_level_count : int, default=1
+        The model keeps no value of the table that fewer training rows have: rarer levels are
+        unknown to it, and knots are means of so many values.
     device : str, default="auto"
         ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
     random_state : int, RandomState or None, default=None

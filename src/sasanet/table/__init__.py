@@ -2,6 +2,7 @@
 
 - ``reading``: DataFrames, arrays and Arrow tables → one DataFrame, checked
 - ``columns``: what is remembered of each column
+- ``learning``: levels and knots of a training column
 - ``encoder``: cells → places among knots and levels, NaN where missing
 - ``target``: labels → numbers, base value, scale
 """

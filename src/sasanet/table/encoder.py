@@ -19,19 +19,12 @@ from numpy.typing import NDArray
 from sasanet import errors
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
-from sasanet.table.columns import Column, column_from_dict, expect, family, read_fields
-from sasanet.table.reading import (
-    Level,
-    check_names,
-    factor,
-    read_levels,
-    read_numbers,
-    read_table,
-)
+from sasanet.table.columns import Column, column_from_dict, expect, read_fields
+from sasanet.table.learning import learn_column, warn_of_unique_levels
+from sasanet.table.reading import Level, check_names, read_levels, read_numbers, read_table
 
 _LARGEST_SCORE = 1e9  # standard deviations from the mean: networks square what they read
-_SETTINGS = ("numbers", "n_knots", "named", "categorical_features")
-_MOST_LEVELS = 2**24  # beyond it float32 cannot tell two neighbouring places apart
+_SETTINGS = ("numbers", "n_knots", "named", "categorical_features", "min_level_count")
 
 
 @dataclass(frozen=True)
@@ -63,6 +56,9 @@ class TableEncoder:
         At most so many knots per number column, 2 or more. A value that dominates gets its own.
     categorical_features : sequence of str or int
         Number columns to be read as categories (codes): their names, or positions in an array.
+    min_level_count : int
+        Nothing is remembered that fewer training rows have: rarer levels are read like those never
+        seen, and every knot is the mean of at least so many neighbouring values.
 
     Examples
     --------
@@ -81,12 +77,13 @@ class TableEncoder:
         numbers: str = "knots",
         n_knots: int = 64,
         categorical_features: Sequence[str | int] = (),
+        min_level_count: int = 1,
     ) -> None:
         if numbers not in ("knots", "standard"):
             raise InvalidInputError(f"numbers must be 'knots' or 'standard', got {numbers!r}.")
-        if isinstance(n_knots, bool) or not isinstance(n_knots, int | np.integer) or n_knots < 2:
-            raise InvalidInputError(f"n_knots must be an integer >= 2, got {n_knots!r}.")
-        self.numbers, self.n_knots = numbers, int(n_knots)
+        self.numbers = numbers
+        self.n_knots = _read_count("n_knots", n_knots, least=2)
+        self.min_level_count = _read_count("min_level_count", min_level_count, least=1)
         self.categorical_features = _read_keys(categorical_features)
         self.columns: tuple[Column, ...] = ()  # what was learned, in the order of training
         self.named = False  # did the training table name its columns by strings?
@@ -123,9 +120,10 @@ class TableEncoder:
             what = f"{short(sorted(strangers))} not in {short(names)}"
             raise InvalidInputError(f"categorical_features must name columns of X, got {what}.")
         self.columns = tuple(
-            _learn_column(frame.iloc[:, j], name, self.n_knots, name in codes)
+            learn_column(frame.iloc[:, j], name, self.n_knots, name in codes, self.min_level_count)
             for j, name in enumerate(names)
         )
+        warn_of_unique_levels(self.columns, len(frame))
         self.named = all(isinstance(label, str) for label in frame.columns)
         return self
 
@@ -146,7 +144,9 @@ class TableEncoder:
                 unseen += [f"{column.name!r} {short(strangers[:3])}"] if strangers else []
         if unseen and warn:
             more = f" and {len(unseen) - 3} more" if len(unseen) > 3 else ""
-            what = f"Levels never seen in training get place 0: {', '.join(unseen[:3])}{more}."
+            rare = f" in {self.min_level_count} rows" if self.min_level_count > 1 else ""
+            which = f"Levels never seen{rare} in training get place 0"
+            what = f"{which}: {', '.join(unseen[:3])}{more}."
             errors.warn_user(what, errors.UnknownLevelWarning)
         return cells
 
@@ -190,18 +190,25 @@ class TableEncoder:
     @classmethod
     def from_dict(cls, saved: Any) -> TableEncoder:
         """Rebuild an encoder from what ``to_dict`` returned, checking every field."""
-        numbers, n_knots, named, keys, columns = read_fields(saved, (*_SETTINGS, "columns"))
+        fields = read_fields(saved, (*_SETTINGS, "columns"))
+        numbers, n_knots, named, keys, min_level_count, columns = fields
         listed = isinstance(keys, list | tuple) and all(type(key) in (str, int) for key in keys)
         expect(listed, "categorical_features must be a list of names or positions", keys)
         expect(isinstance(named, bool), "named must be true or false", named)
         expect(isinstance(columns, list | tuple) and columns, "columns must be a list", columns)
         try:
-            encoder = cls(numbers, n_knots, keys)
+            encoder = cls(numbers, n_knots, keys, min_level_count)
         except InvalidInputError as error:
             raise errors.SavedFileError(f"The saved encoder cannot be used: {error}") from None
         encoder.columns, encoder.named = tuple(map(column_from_dict, columns)), named
         expect(len(set(encoder.names)) == len(columns), "names must be unique", encoder.names)
         return encoder
+
+
+def _read_count(name: str, value: Any, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InvalidInputError(f"{name} must be an integer >= {least}, got {value!r}.")
+    return int(value)
 
 
 def _read_keys(given: Any) -> tuple[str | int, ...]:
@@ -214,49 +221,6 @@ def _read_keys(given: Any) -> tuple[str | int, ...]:
             f"got {short(given)}."
         )
     return tuple(str(key) if isinstance(key, str) else int(key) for key in keys)
-
-
-def _learn_column(series: pd.Series, name: str, n_knots: int, as_category: bool) -> Column:
-    typed = as_category or isinstance(series.dtype, pd.CategoricalDtype | pd.StringDtype)
-    found = [] if typed or series.dtype.kind in "iuf" else factor(series, name)[1]
-    if not typed and set(map(family, found)) <= {"number"}:
-        values = read_numbers(series, name)
-        values = values[~np.isnan(values)]
-        if not len(values):
-            return Column(name, "number", knots=(0.0,), seen=False)
-        scale = float(np.abs(values).max()) or 1.0  # sums and squares of 1e308 would overflow
-        mean, std = scale * float((values / scale).mean()), scale * float((values / scale).std())
-        knots = tuple(_choose_knots(values, n_knots).tolist())
-        return Column(name, "number", (), knots, mean, std or 1.0)
-    levels = read_levels(series, name)[1]
-    mixed = len(set(map(family, levels))) > 1  # such levels have no order but that of their text
-    levels = list(dict.fromkeys(map(str, levels) if mixed else levels))
-    if not isinstance(series.dtype, pd.CategoricalDtype):
-        levels.sort()
-    if len(levels) > _MOST_LEVELS:
-        what = f"must have at most {_MOST_LEVELS} levels, got {len(levels)}"
-        raise InvalidInputError(f"Column {name!r} {what}. Group its levels or drop it.")
-    return Column(name, "category", tuple(levels))
-
-
-def _choose_knots(values: Floats, n_knots: int) -> Floats:
-    """Return at most n_knots values: the ends, the dominating ones, and quantiles of the rest."""
-    distinct, counts = np.unique(values, return_counts=True)
-    if len(distinct) <= n_knots:
-        return distinct
-    chosen = np.zeros(len(distinct), dtype=bool)
-    chosen[[0, -1]] = True
-    # A value heavier than one step of the quantiles would be drawn twice. It gets its own knot,
-    # which shortens the step for the rest, so ask again until no value is that heavy.
-    while (free := n_knots - int(chosen.sum())) > 0:
-        rest = np.where(chosen, 0, counts)
-        step = rest.sum() / (free + 1)
-        heavy = np.flatnonzero(rest > min(step, len(values) / n_knots))
-        if not len(heavy):
-            chosen[np.searchsorted(np.cumsum(rest), step * np.arange(1, free + 1))] = True
-            break
-        chosen[heavy[np.argsort(-rest[heavy], kind="stable")][:free]] = True
-    return distinct[chosen]
 
 
 def _place_numbers(values: Floats, column: Column, numbers: str) -> Floats:

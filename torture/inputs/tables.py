@@ -10,8 +10,8 @@ import pandas as pd
 import polars
 import pyarrow
 
-from torture.columns import BAD_NAMES, ILLEGAL, LEGAL, TEXTS
 from torture.draw import Draw
+from torture.inputs.columns import BAD_NAMES, ILLEGAL, LEGAL, TEXTS
 
 NAMES = tuple(text for text in TEXTS if text not in BAD_NAMES)
 CONTAINERS = ("frame", "frame", "frame", "numbers", "objects", "list", "polars", "arrow")

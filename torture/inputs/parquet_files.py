@@ -11,8 +11,8 @@ import pandas as pd
 import pyarrow
 from pyarrow import parquet
 
-from torture.csv_files import ID, TARGET, TableFile
 from torture.draw import Draw
+from torture.inputs.csv_files import ID, TARGET, TableFile
 
 _HUGE = (2**53 + 1, 2**53 + 2, 2**62 + 1, -(2**63), 2**63 - 1, 0, 7)
 

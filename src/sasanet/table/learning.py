@@ -1,0 +1,106 @@
+"""What is learned of one column of a training table: its levels, or its knots.
+
+Both are values of the training table. ``min_level_count`` = k keeps none that fewer than k rows
+share: rarer levels become unknown, and knots become means of k neighbouring values.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from sasanet import errors
+from sasanet.arrays import Floats
+from sasanet.errors import InvalidInputError
+from sasanet.table.columns import Column, family
+from sasanet.table.reading import Level, factor, read_levels, read_numbers
+
+_MOST_LEVELS = 2**24  # beyond it float32 cannot tell two neighbouring places apart
+_MANY_LEVELS = 1_000  # fewer are no burden, however few rows there are
+_MOSTLY = 0.5  # of the rows
+
+
+def learn_column(
+    series: pd.Series, name: str, n_knots: int, as_category: bool, min_count: int
+) -> Column:
+    """Learn one column, as a category if asked to or if it holds something else than numbers."""
+    typed = as_category or isinstance(series.dtype, pd.CategoricalDtype | pd.StringDtype)
+    found = [] if typed or series.dtype.kind in "iuf" else factor(series, name)[1]
+    if not typed and set(map(family, found)) <= {"number"}:
+        return _learn_numbers(read_numbers(series, name), name, n_knots, min_count)
+    levels = _learn_levels(series, name, min_count)
+    if len(levels) > _MOST_LEVELS:
+        what = f"must have at most {_MOST_LEVELS} levels, got {len(levels)}"
+        raise InvalidInputError(f"Column {name!r} {what}. Group its levels or drop it.")
+    return Column(name, "category", tuple(levels))
+
+
+def warn_of_unique_levels(columns: Sequence[Column], n_rows: int) -> None:
+    """Warn of categories with another level in most rows: large, and no help for other rows."""
+    for column in columns:
+        n_levels = len(column.levels)
+        if n_levels >= max(_MANY_LEVELS, _MOSTLY * n_rows):
+            errors.warn_user(
+                f"Column {column.name!r} should have levels that repeat, got {n_levels:,} in "
+                f"{n_rows:,} rows: each takes memory and says nothing about other rows; drop the "
+                "column, or set min_level_count=2.",
+                errors.UniqueLevelsWarning,
+            )
+
+
+def _learn_levels(series: pd.Series, name: str, min_count: int) -> list[Level]:
+    codes, levels = read_levels(series, name)
+    mixed = len(set(map(family, levels))) > 1  # such levels have no order but that of their text
+    names: list[Level] = [str(level) for level in levels] if mixed else levels
+    if min_count > 1:
+        counts: Counter[Level] = Counter()
+        for level, count in zip(names, np.bincount(codes[codes >= 0]).tolist(), strict=True):
+            counts[level] += count
+        names = [level for level in names if counts[level] >= min_count]
+    names = list(dict.fromkeys(names))
+    return names if isinstance(series.dtype, pd.CategoricalDtype) else sorted(names)
+
+
+def _learn_numbers(values: Floats, name: str, n_knots: int, min_count: int) -> Column:
+    values = values[~np.isnan(values)]
+    if len(values) < min_count:
+        return Column(name, "number", knots=(0.0,), seen=False)
+    scale = float(np.abs(values).max()) or 1.0  # sums and squares of 1e308 would overflow
+    mean, std = scale * float((values / scale).mean()), scale * float((values / scale).std())
+    if min_count > 1:
+        values = scale * _averaged(values / scale, min_count)
+    knots = tuple(_choose_knots(values, n_knots).tolist())
+    return Column(name, "number", (), knots, mean, std or 1.0)
+
+
+def _averaged(values: Floats, count: int) -> Floats:
+    """Replace each value by the mean of its group of so many neighbours in order of size."""
+    ordered = np.sort(values)
+    starts = np.arange(max(1, len(ordered) // count)) * count  # the last group takes the rest
+    sizes = np.diff([*starts, len(ordered)])
+    lowest, highest = ordered[starts], np.maximum.reduceat(ordered, starts)
+    means = np.clip(np.add.reduceat(ordered, starts) / sizes, lowest, highest)
+    return np.repeat(means, sizes)
+
+
+def _choose_knots(values: Floats, n_knots: int) -> Floats:
+    """Return at most n_knots values: the ends, the dominating ones, and quantiles of the rest."""
+    distinct, counts = np.unique(values, return_counts=True)
+    if len(distinct) <= n_knots:
+        return distinct
+    chosen = np.zeros(len(distinct), dtype=bool)
+    chosen[[0, -1]] = True
+    # A value heavier than one step of the quantiles would be drawn twice. It gets its own knot,
+    # which shortens the step for the rest, so ask again until no value is that heavy.
+    while (free := n_knots - int(chosen.sum())) > 0:
+        rest = np.where(chosen, 0, counts)
+        step = rest.sum() / (free + 1)
+        heavy = np.flatnonzero(rest > min(step, len(values) / n_knots))
+        if not len(heavy):
+            chosen[np.searchsorted(np.cumsum(rest), step * np.arange(1, free + 1))] = True
+            break
+        chosen[heavy[np.argsort(-rest[heavy], kind="stable")][:free]] = True
+    return distinct[chosen]

@@ -1,0 +1,1 @@
+"""Random input: columns, labels and weights, tables, and files of tables."""
