@@ -17,7 +17,7 @@ from torture.registry import CAMPAIGNS, Campaign
 from torture.results import Found, load_found, state_of_code
 
 _WRITE_EVERY = 10.0  # seconds
-_TO_START = 60.0  # seconds
+_TO_START, _TO_END = 60.0, 10.0  # seconds
 _START_METHOD = "spawn"  # a fork would inherit locks of the runner's threads
 _MOST_BYTES = 12 * 2**30  # of a worker's data: more is refused by the system, not swapped
 
@@ -82,6 +82,9 @@ class _Worker:
 
     def stop(self) -> None:
         if self.process is not None:
+            if self.seed is None:  # it waits for a seed, and can tidy up after itself
+                self.connection.send(None)
+                self.process.join(_TO_END)
             self.process.kill()
             self.process.join()
             self.connection.close()
