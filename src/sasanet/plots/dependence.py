@@ -172,8 +172,15 @@ def _number_lines(numbers: Floats, values: Floats) -> list[list[object]]:
         low = cell_text(numbers[inside].min())
         high = cell_text(numbers[inside].max())
         label = low if low == high else f"{low} to {high}"
-        lines.append(_line(label, float(numbers[inside].mean()), values[inside]))
+        lines.append(_line(label, _middle(numbers[inside]), values[inside]))
     return lines
+
+
+def _middle(numbers: Floats) -> float:
+    """Return the mean of finite numbers, whose sum may exceed the largest float."""
+    with np.errstate(over="ignore"):
+        mean = float(numbers.mean())
+    return mean if np.isfinite(mean) else float((numbers / len(numbers)).sum())
 
 
 def _bin_codes(numbers: Floats) -> NDArray[np.intp]:

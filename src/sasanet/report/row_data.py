@@ -5,6 +5,8 @@ Sizes: n rows, d features, K outputs.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sasanet.explanation.explanation import Explanation
+from sasanet.explanation.wording import shorten
 from sasanet.network.export import PortableNetwork
 from sasanet.report.packing import pack, packed_size
 from sasanet.table.columns import Column
@@ -22,6 +25,7 @@ MOST_ROWS = 5_000
 _PAGE_BYTES, _NETWORK_BYTES = 4_500_000, 2_700_000  # so that a page stays below 5 MB
 _EVALUATIONS = 20_000  # of a model that the page cannot evaluate, one per cell
 _MISSING = 2**16 - 1
+_LONGEST_TEXT = 100  # characters of a row's label or of a level
 _CLOSE = 1e-5  # share of the smallest step between knots that rounding to 32 bits may move a number
 
 
@@ -42,30 +46,45 @@ def fits(network: PortableNetwork) -> bool:
     return packed_size(network) <= _NETWORK_BYTES
 
 
+def page_text(value: object) -> str:
+    """Return a label or level as the page shows it: both ends, if it is long."""
+    return shorten(str(value), _LONGEST_TEXT)
+
+
+def text_bytes(texts: Iterable[str]) -> int:
+    """Return how many bytes texts take in the page, where < > & are six characters each."""
+    whole = json.dumps(list(texts), ensure_ascii=False)
+    return len(whole.encode("utf-8", "replace")) + 5 * sum(map(whole.count, "<>&"))
+
+
 def cell_bytes(data: pd.DataFrame, columns: tuple[Column, ...]) -> int:
-    """Return how many characters the cells of one row take."""
-    kinds = [
-        _number_kind(read_numbers(data.iloc[:, j], column.name), np.array(column.knots))
-        if column.kind == "number"
-        else "u2"
-        for j, column in enumerate(columns)
-    ]
-    return sum(int(kind[1]) for kind in kinds) * 4 // 3 + 1
+    """Return how many characters the label and the cells of one row take on average."""
+    texts, numbers = text_bytes(map(page_text, data.index)), 0
+    for j, column in enumerate(columns):
+        if column.kind == "number":
+            values = read_numbers(data.iloc[:, j], column.name)
+            numbers += int(_number_kind(values, np.array(column.knots))[1])
+        else:
+            numbers += 2
+            texts += text_bytes(map(page_text, read_levels(data.iloc[:, j], column.name)[1]))
+    return numbers * 4 // 3 + texts // len(data) + 1
 
 
 def row_limit(
-    network: PortableNetwork | None, n_features: int, n_outputs: int, cells: int
+    network: PortableNetwork | None, n_features: int, n_outputs: int, cells: int, names: int = 0
 ) -> tuple[int, str]:
     """Return how many rows the page can hold, and why not more (empty: it is the maximum).
 
-    ``cells`` is what :func:`cell_bytes` found.
+    ``cells`` is what :func:`cell_bytes` found, ``names`` what the names of columns take.
     """
     attributions = n_features * n_outputs * 16 // 3
+    cells += n_outputs * 32 // 3  # the predictions
+    room = _PAGE_BYTES - names
     if network is None:  # the values without each feature are stored beside the attributions
-        limit = min(_PAGE_BYTES // (cells + 2 * attributions + 60), _EVALUATIONS // n_features)
+        limit = min(room // (cells + 2 * attributions + 60), _EVALUATIONS // n_features)
         why = "the model is evaluated beforehand for every row without each of its features"
     else:
-        limit = (_PAGE_BYTES - packed_size(network)) // (cells + attributions + 60)
+        limit = (room - packed_size(network)) // (cells + attributions + 60)
         why = "more would make the page larger than 5 MB"
     return (MOST_ROWS, "") if limit >= MOST_ROWS else (max(1, limit), why)
 
@@ -79,7 +98,7 @@ def pack_rows(explanation: Explanation, cells: Cells, columns: tuple[Column, ...
         for j, column in enumerate(columns)
     ]
     return {
-        "labels": [str(label) for label in explanation.data.index],
+        "labels": [page_text(label) for label in explanation.data.index],
         "predictions": pack(explanation.prediction.reshape(n, -1), "f8"),
         "attributions": pack(explanation.values.reshape(n, d, -1), "f4"),
         "columns": packed,
@@ -102,7 +121,7 @@ def _pack_column(
     place_of[codes[present]] = np.searchsorted(places, cells[present])
     return {
         "name": column.name,
-        "words": [str(level) for level in levels],
+        "words": [page_text(level) for level in levels],
         "places": place_of.tolist(),
         "codes": pack(np.where(present, codes, _MISSING), "u2"),
     }

@@ -27,11 +27,22 @@ from sasanet.report.caveats import Caveat, find_caveats
 from sasanet.report.inputs import ReportInputs, read_inputs
 from sasanet.report.metrics import by_group, measure, row_cross_entropy
 from sasanet.report.packing import pack, pack_network
-from sasanet.report.row_data import MOST_ROWS, cell_bytes, fits, pack_rows, row_limit, used_places
+from sasanet.report.row_data import (
+    MOST_ROWS,
+    cell_bytes,
+    fits,
+    pack_rows,
+    page_text,
+    row_limit,
+    text_bytes,
+    used_places,
+)
 from sasanet.table.encoder import EncodedTable
 
 _AUDITED_ROWS, _AUDIT_ORDERS = 128, 200
-_DEPENDENCE = 24  # features, the most important ones
+_DEPENDENCE = 24  # features, the most important ones; fewer where there are many classes
+_FEWEST_DEPENDENCE, _DEPENDENCE_TABLES = 3, 240
+_TIMES_NAMED = 4  # in the page, each column and class
 
 
 @dataclass(frozen=True)
@@ -96,9 +107,10 @@ def _choose_rows(model: SASANetModel, encoded: EncodedTable) -> ShownRows:
     network = None if whole is None else whole.keep(used_places(some.cells, columns))
     if network is not None and not fits(network):
         network = None
-    limit, why = row_limit(
-        network, len(columns), len(model.base_value_), cell_bytes(some.table, columns)
-    )
+    named = (*(column.name for column in columns), *map(str, model.target_.labels))
+    names = _TIMES_NAMED * text_bytes(named)
+    per_row = cell_bytes(some.table, columns)
+    limit, why = row_limit(network, len(columns), len(model.base_value_), per_row, names)
     positions = np.sort(drawn[:limit])  # in the table's own order
     rows = encoded.take(positions)
     if network is not None and whole is not None:  # fewer rows have fewer levels
@@ -147,7 +159,7 @@ def _facts(results: Results, group: str | None) -> dict[str, Any]:
         "caveats": [caveat.to_dict() for caveat in results.caveats],
         "rows": {"shown": len(shown.positions), "all": len(inputs.X), "why": shown.why},
         "exact_values": shown.network is not None,
-        "labels": [str(label) for label in results.explanation.data.index],
+        "labels": [page_text(label) for label in results.explanation.data.index],
     }
 
 
@@ -292,7 +304,8 @@ def _dependence(explanation: Explanation, model: SASANetModel) -> list[dict[str,
     kinds = {column.name: column.kind for column in model.encoder_.columns}
     parts = [explanation.output(name) for name in explanation.output_names] or [explanation]
     found = []
-    for name in map(str, explanation.importance().index[:_DEPENDENCE]):
+    most = max(_FEWEST_DEPENDENCE, min(_DEPENDENCE, _DEPENDENCE_TABLES // len(parts)))
+    for name in map(str, explanation.importance().index[:most]):
         levels = kinds[name] == "category"
         tables = [dependence_data(part, name, as_levels=levels) for part in parts]
         lines = [[_rounded(line) for line in table.itertuples(index=False)] for table in tables]
@@ -303,6 +316,10 @@ def _dependence(explanation: Explanation, model: SASANetModel) -> list[dict[str,
 def _rounded(line: Any) -> list[Any]:
     """Return a line with six significant digits and without NaN, which JSON lacks."""
     return [
-        part if isinstance(part, str) else None if math.isnan(part) else float(f"{part:.6g}")
+        page_text(part)
+        if isinstance(part, str)
+        else None
+        if math.isnan(part)
+        else float(f"{part:.6g}")
         for part in line
     ]
