@@ -17,6 +17,8 @@ Sizes: B rows, N features, P pairs of a coalition and its complement, K outputs.
 from __future__ import annotations
 
 import math
+import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -36,12 +38,14 @@ from sasanet.validation import check_integer
 # That takes more evaluations for the same error: each serves two features instead of all.
 
 _PAIRS_AT_ONCE = 512
+_BLOCK = 128  # pairs
 _FEWEST_PAIRS = 16  # for the cubic and a standard error
 _PILOT_PAIRS = 128  # enough to plan with: a small pilot may look too good by chance
 _VALUES_AT_ONCE = 16_384  # coalitions evaluated at once
 _PRODUCTS_AT_ONCE = 2**20  # of a pair and a feature: 8 MB
 _FEWEST_ORDERS = 4  # for a standard error
 _MOST_ORDERS = 10_000
+Generators = Sequence[torch.Generator]  # one per row
 _MARGIN = 1.1  # a standard error is itself an estimate: aim a little lower than asked
 
 
@@ -82,10 +86,12 @@ def refined(
         return attributions, torch.zeros_like(attributions)
     size = max(1, _VALUES_AT_ONCE // (2 * _PAIRS_AT_ONCE))
     device = next(network.parameters()).device
+    seeds = _row_seeds(cells, generator)
     parts = []
     with torch.no_grad(), steady_heap():
-        for part, known in zip(cells.split(size), attributions.split(size), strict=True):
-            means = _sample(network, part.to(device), known.to(device), effort, generator)
+        chunks = zip(cells.split(size), attributions.split(size), seeds.split(size), strict=True)
+        for part, known, own in chunks:
+            means = _sample(network, part.to(device), known.to(device), effort, own)
             parts.append((known + means.mean.cpu(), means.error_std().cpu()))
     values, errors = (torch.cat(column) for column in zip(*parts, strict=True))
     if isinstance(effort, float):
@@ -94,21 +100,35 @@ def refined(
     return add_up(values, totals, present), errors * present[..., None]
 
 
+def _row_seeds(cells: Tensor, generator: torch.Generator) -> Tensor:
+    """Return a seed for every row by what it holds: alone and among others its draws are the same.
+
+    Shape: cells [n, N] → [n] long.
+    """
+    base = int(torch.randint(2**31, (), generator=generator))
+    rows = cells.cpu().float().nan_to_num(nan=-1.0).numpy()
+    return torch.tensor([base + zlib.crc32(row.tobytes()) for row in rows])
+
+
 def _sample(
-    network: SASANet,
-    cells: Tensor,
-    known: Tensor,
-    effort: int | float,
-    generator: torch.Generator,
+    network: SASANet, cells: Tensor, known: Tensor, effort: int | float, seeds: Tensor
 ) -> _RowMeans:
-    """Draw pairs of coalitions until every row of a chunk has as many as planned."""
+    """Draw pairs of coalitions until every row of a chunk has as many as planned.
+
+    Rows that have drawn as many, and need as many, draw together; which these are changes nothing
+    for any of them.
+    """
     n_rows, n_features = cells.shape
     means = _RowMeans(known.new_zeros(n_rows), torch.zeros_like(known), torch.zeros_like(known))
     planned = _first_plan(effort, n_features, n_rows, cells.device)
-    while (rows := (means.count < planned).nonzero()[:, 0]).numel():
-        left = int((planned - means.count)[rows].min())
-        count = min(_PAIRS_AT_ONCE, max(_FEWEST_PAIRS, left))
-        means.add(rows, _draw(network, cells[rows], known[rows], count, generator))
+    while (needy := means.count < planned).any():
+        blocks = (planned - means.count).clamp(_FEWEST_PAIRS, _PAIRS_AT_ONCE)
+        first = int(needy.nonzero()[0, 0])
+        alike = (means.count == means.count[first]) & (blocks == blocks[first])
+        rows, done = (alike & needy).nonzero()[:, 0], int(means.count[first])
+        generators = [torch.Generator().manual_seed(int(seeds[row]) + done) for row in rows]
+        count = int(blocks[first])
+        means.add(rows, _draw(network, cells[rows], known[rows], count, generators))
         if isinstance(effort, float) and (means.count >= planned).all():
             planned = _next_plan(means, effort, n_features)
     return means
@@ -146,12 +166,13 @@ def _first_plan(effort: int | float, n_features: int, n_rows: int, device: torch
 def _next_plan(means: _RowMeans, target: float, n_features: int) -> Tensor:
     """Return the number of pairs each row needs, estimated from the noise so far.
 
-    It is fixed before the next draws: stopping as soon as the error happens to look small would
-    bias the standard error.
+    They come in whole blocks, so that many rows can draw together. The number is fixed before the
+    next draws: stopping as soon as the error happens to look small would bias the standard error.
     """
     largest = means.error_std().flatten(1).amax(1)
     needed = torch.where(largest > target, means.count * (_MARGIN * largest / target) ** 2, 0.0)
-    return needed.clamp_max(_pairs(_MOST_ORDERS, n_features)).ceil()
+    more = needed.clamp_max(_pairs(_MOST_ORDERS, n_features)) - means.count
+    return means.count + (more / _BLOCK).ceil().clamp_min(0) * _BLOCK
 
 
 def _warn_of_larger_errors(errors: Tensor, target: float) -> None:
@@ -167,13 +188,13 @@ def _warn_of_larger_errors(errors: Tensor, target: float) -> None:
 
 
 def _draw(
-    network: SASANet, cells: Tensor, known: Tensor, count: int, generator: torch.Generator
+    network: SASANet, cells: Tensor, known: Tensor, count: int, generators: Generators
 ) -> Batch:
     """Draw random pairs; return the mean of φ(r) and its squared deviations: two [B, N, K]."""
     present = ~cells.isnan()
     members = present.sum(1, keepdim=True)  # m
-    sizes = _random_sizes(members, count, generator)  # s, [B, P]
-    chosen = _random_subsets(present, sizes, generator)  # S, [B, P, N]
+    sizes = _random_sizes(members, count, generators)  # s, [B, P]
+    chosen = _random_subsets(present, sizes, generators)  # S, [B, P, N]
     gap = _residual_gap(network, cells, chosen, known)  # [B, P, K]
     gap = gap - _fitted_by_size(gap, sizes, members)
     inside = 1 / sizes[..., None].double()
@@ -200,15 +221,17 @@ def _mean_of_products(scaled: Tensor, weight: Tensor) -> Batch:
     return Batch(scaled.shape[1], means, squares)
 
 
-def _random_sizes(members: Tensor, count: int, generator: torch.Generator) -> Tensor:
+def _random_sizes(members: Tensor, count: int, generators: Generators) -> Tensor:
     """Draw sizes uniformly from 1 … m − 1 (1 if there is none): [B, 1] → [B, P]."""
-    draws = torch.rand((len(members), count), generator=generator).to(members.device)
+    draws = torch.stack([torch.rand(count, generator=own) for own in generators])
+    draws = draws.to(members.device)
     return ((draws * (members - 1)).long() + 1).clamp_max((members - 1).clamp_min(1))
 
 
-def _random_subsets(present: Tensor, sizes: Tensor, generator: torch.Generator) -> Tensor:
+def _random_subsets(present: Tensor, sizes: Tensor, generators: Generators) -> Tensor:
     """Draw subsets of the present features, of given sizes: [B, N], [B, P] → [B, P, N]."""
-    keys = torch.rand((*sizes.shape, present.shape[1]), generator=generator).to(present.device)
+    shape = sizes.shape[1], present.shape[1]
+    keys = torch.stack([torch.rand(shape, generator=own) for own in generators]).to(present.device)
     keys = keys.masked_fill(~present[:, None], 2.0)
     least = keys.sort(2).values.gather(2, (sizes[..., None] - 1))
     return (keys <= least) & present[:, None]
