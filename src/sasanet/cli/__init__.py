@@ -10,7 +10,18 @@ function that does the work, after the checks that need neither.
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import sys
+from types import FrameType
+
+ENDED = 128 + signal.SIGTERM  # the exit code that shells give to a process ended by this signal
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    """Leave by an exception: drafts of files are removed on the way out."""
+    del number, frame
+    raise SystemExit(ENDED)
 
 
 def main() -> None:
@@ -26,4 +37,6 @@ def main() -> None:
         sys.stderr.write(f"{MissingPackageError(missing, 'cli')}\n")
         raise SystemExit(1) from None
     escape_unprintable()
+    with contextlib.suppress(ValueError):  # only a main thread takes signals
+        signal.signal(signal.SIGTERM, _leave)
     app(prog_name="sasanet")

@@ -1,7 +1,7 @@
 """What a command prints, and the one place where errors become a sentence and an exit code.
 
 Results go to standard output; progress, notes and errors go to standard error. Exit codes: 0
-success, 1 the input or the model cannot be used, 2 wrong usage, 130 interrupted.
+success, 1 the input or the model cannot be used, 2 wrong usage, 130 interrupted, 143 ended.
 """
 
 from __future__ import annotations
