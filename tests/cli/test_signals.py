@@ -10,6 +10,8 @@ import pytest
 
 from cli_run import done, files
 
+pytestmark = pytest.mark.slow  # every case starts an interpreter
+
 CODE = """
 import os, signal, sys
 from sasanet import cli

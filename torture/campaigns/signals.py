@@ -51,7 +51,7 @@ def run(seed: int) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="torture-") as place:
         work, most, check = target(Path(place), _source())
         child = Child(work)
-        time.sleep(draw.seconds(most))
+        time.sleep(most * draw.random.random())  # a draft stands there until the very end
         child.signal(number)
         ended = child.wait()
         expect(ended.code in CODES[number], f"{number.name}: exit code {ended.code}: {ended.said}")

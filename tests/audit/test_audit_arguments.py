@@ -1,0 +1,44 @@
+"""Seeds of NumPy are seeds, and an audit's file is whole or the old one."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sasanet import Architecture, SASANetClassifier
+from sasanet.errors import FileWriteError
+
+X = pd.DataFrame({"a": np.arange(40.0), "b": ["x", "y"] * 20})
+
+
+@pytest.fixture(scope="module")
+def model():
+    small = Architecture(width=4, marginal_layers=(3,))
+    fits = {"max_epochs": 1, "teacher_weight": 0, "random_state": 0}
+    return SASANetClassifier(small, **fits).fit(X, np.arange(40) % 2)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.int32])
+def test_a_seed_may_be_of_any_integer_type(kind, model):
+    found, expected = (model.audit(X, n_rows=4, n_orders=4, random_state=s) for s in (kind(3), 3))
+    assert [f.value for f in found.findings] == [f.value for f in expected.findings]
+
+
+def test_a_full_disk_keeps_the_old_audit(model, tmp_path, monkeypatch):
+    certificate = model.audit(X, n_rows=4, n_orders=4)
+    path = tmp_path / "audit.json"
+    path.write_text("old")
+    write = Path.write_bytes
+
+    def full(self, content):
+        write(self, content[:10])
+        raise OSError(28, "No space left on device", str(self))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", full)
+        with pytest.raises(FileWriteError, match="No space left on device"):
+            certificate.save(path)
+    assert [p.read_text() for p in tmp_path.iterdir()] == ["old"]
+    certificate.save(path)
+    assert path.read_text() != "old"
