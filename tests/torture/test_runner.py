@@ -40,7 +40,7 @@ def made(monkeypatch):
     monkeypatch.setitem(sys.modules, "torture.campaigns.made", types.SimpleNamespace(run=misbehave))
     monkeypatch.setitem(CAMPAIGNS, "made", CAMPAIGN)
     monkeypatch.setattr(runner, "_START_METHOD", "fork")
-    monkeypatch.setattr(runner, "_TO_START", 2.0)
+    monkeypatch.setattr(runner, "_TO_START", 1.0)
 
 
 def test_whatever_a_case_does_is_its_result_and_the_next_one_is_tried():
