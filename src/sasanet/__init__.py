@@ -15,6 +15,7 @@ test keeps it so:
 - ``shapley``: Shapley values and interactions of any game, exact or sampled
 - ``network``: cells → value of any coalition, and its Shapley values by formula or learned
 - ``training``: the one training loop, its losses and settings
+- ``teachers``: labels softened by out-of-fold predictions of trees and splines
 - ``estimator``: scikit-learn's contract: ``SASANetClassifier`` and ``SASANetRegressor``
 - ``baselines``: other self-attributing networks, same encoder, loop and estimator base
 - ``audit``: how true the attributions are, measured

@@ -21,6 +21,7 @@ __all__ = [
     "SasanetError",
     "SavedFileError",
     "ShortFitWarning",
+    "SlowTeacherWarning",
     "UniqueLevelsWarning",
     "UnknownLevelWarning",
 ]
@@ -67,6 +68,10 @@ class RefinementWarning(UserWarning):
 
 class ShortFitWarning(UserWarning):
     """A time limit ended training before the network had learned much."""
+
+
+class SlowTeacherWarning(UserWarning):
+    """LightGBM cannot be loaded, and slower trees take its place."""
 
 
 class InterruptedFitWarning(UserWarning):

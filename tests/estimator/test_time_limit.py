@@ -9,8 +9,9 @@ import pytest
 from sasanet import Architecture, SASANetClassifier, SASANetRegressor
 from sasanet.errors import ShortFitWarning
 from sasanet.estimator import sasanet as estimator
-from sasanet.estimator import soft_labels
-from sasanet.estimator.soft_labels import SoftLabels, TeacherSettings, soften_labels
+from sasanet.teachers import SoftLabels, TeacherSettings, panel, soften_labels
+from sasanet.teachers.data import TeacherData
+from sasanet.teachers.trees import Trees
 
 TINY = Architecture(width=4, marginal_layers=(3,))
 RANDOM = np.random.default_rng(0)
@@ -30,14 +31,26 @@ def test_without_a_limit_all_rows_teach():
     assert soften(np.inf).n_rows == len(X)
 
 
-def test_under_a_limit_the_teacher_takes_the_rows_it_can_afford():
-    a_row = 5 * (soft_labels._BINNING + soft_labels._USUAL_ITERATIONS * soft_labels._GROWING) * 4
-    found = soften(1_000 * a_row)
-    assert found.n_rows in (0, 1_000)  # none where the machine is too slow for a single fold
-    some = soft_labels._affordable_rows(
-        soft_labels._Data(X, Y, None, np.ones(len(X)), [None] * 5, Y.shape), settings(1_000 * a_row)
-    )
-    assert some.sum() == 1_000
+class Slow:
+    """A teacher that takes a tenth of a millisecond a row."""
+
+    def predict(self, data, seen, unseen, seed, end):
+        del data, unseen, seed, end
+        time.sleep(1e-4 * seen.sum())
+
+
+def affordable(seconds, labels=Y, n_classes=0):
+    data = TeacherData(X, labels, np.ones(len(X)), [None] * 5, n_classes)
+    return panel._affordable_rows(data, Slow(), settings(seconds))
+
+
+def test_under_a_limit_the_teachers_learn_from_the_rows_they_can_afford():
+    assert affordable(np.inf).all()
+    assert affordable(100).all()
+    # Ten such fits of all 4,000 rows would take four seconds.
+    some = affordable(2.0)
+    assert 1_000 < some.sum() <= 2_000
+    assert affordable(0.1) is None
 
 
 def test_with_hardly_any_time_labels_stay_as_they_are():
@@ -46,20 +59,13 @@ def test_with_hardly_any_time_labels_stay_as_they_are():
     assert np.array_equal(found.labels, Y)
 
 
-def test_many_classes_cost_as_many_trees():
-    labels = RANDOM.integers(0, 30, len(X)).astype(float)
-    a_row = 5 * (soft_labels._BINNING + soft_labels._USUAL_ITERATIONS * soft_labels._GROWING) * 4
-    assert soften(2_000 * a_row, labels, "multiclass").n_rows == 0  # enough for one tree at a time
-
-
-def test_trees_grown_in_parts_stop_by_themselves_too():
-    data = soft_labels._Data(X, Y, None, np.ones(len(X)), [None] * 5, Y.shape)
+def test_trees_stop_growing_in_time_or_by_themselves():
+    data = TeacherData(X, Y, np.ones(len(X)), [None] * 5, 0)
     everything = np.ones(len(X), dtype=bool)
-    late = time.monotonic() + 1e6
-    trees = soft_labels._grow(data, everything, settings(1e6), late)
-    assert soft_labels._FIRST_ITERATIONS < trees.n_iter_ < trees.max_iter
-    now = time.monotonic()
-    assert soft_labels._grow(data, everything, settings(1), now).n_iter_ == 10
+    late = Trees(31, 0.1)._grow(data, everything, 0, time.monotonic())
+    free = Trees(31, 0.1)._grow(data, everything, 0, np.inf)
+    assert late.current_iteration() == 1
+    assert 20 < free.current_iteration() < 1000
 
 
 def test_what_comes_before_cannot_eat_the_networks_share(monkeypatch):

@@ -18,7 +18,6 @@ from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
 from sasanet.estimator.certified import CertifiedModel
 from sasanet.estimator.classifier_regressor import TabularClassifier, TabularRegressor
-from sasanet.estimator.soft_labels import TeacherSettings, soften_labels
 from sasanet.estimator.tabular import FitData
 from sasanet.explanation.explanation import Explanation
 from sasanet.network import inference
@@ -27,6 +26,8 @@ from sasanet.network.refinement import read_effort, refined
 from sasanet.network.sasanet import SASANet
 from sasanet.shapley.game import names_to_mask, read_coalitions
 from sasanet.table.encoder import TableEncoder
+from sasanet.table.thinning import recode, thin_knots
+from sasanet.teachers import SoftLabels, TeacherSettings, soften_labels
 from sasanet.training.hyperparameters import SASANetHyperparameters, resolve
 from sasanet.training.loop import Phase, Rows
 from sasanet.training.phases import sasanet_phases
@@ -81,13 +82,13 @@ class SASANetModel(CertifiedModel):
 
     # --- fitting ------------------------------------------------------------------------------
 
-    def _resolve(
-        self, n_rows: int, clarity: float = 0.0, without_teacher: bool = False
-    ) -> SASANetHyperparameters:
+    def _resolve(self, n_rows: int, soft: SoftLabels | None = None) -> SASANetHyperparameters:
         parameters = self.get_params(deep=False)
-        if without_teacher:
+        if soft is None:
+            return resolve(parameters, n_rows)
+        if soft.n_rows == 0:  # there was no time for teachers, or too few rows
             parameters["teacher_weight"] = 0.0
-        return resolve(parameters, n_rows, clarity)
+        return resolve(parameters, n_rows, soft.clarity, soft.roughness)
 
     def _make_encoder(self) -> TableEncoder:
         architecture = find_architecture(self.network)
@@ -99,7 +100,7 @@ class SASANetModel(CertifiedModel):
     def _soften_labels(
         self, data: FitData, settings: SASANetHyperparameters
     ) -> tuple[FitData, SASANetHyperparameters]:
-        """Mix the labels with a teacher's; how well it predicts them says how long to train."""
+        """Mix the labels with a panel's predictions; how clear they are decides how to train."""
         teacher = TeacherSettings(
             task=data.target.task,
             weight=settings.teacher_weight,
@@ -109,9 +110,9 @@ class SASANetModel(CertifiedModel):
         )
         n_levels = data.encoder.n_levels
         soft = soften_labels(data.cells, data.labels, data.weights, n_levels, teacher)
-        without = settings.teacher_weight > 0 and soft.n_rows == 0  # no time, or too few rows
-        settings = self._resolve(data.n_rows, soft.clarity, without_teacher=without)
-        return replace(data, labels=soft.labels), settings
+        settings = self._resolve(data.n_rows, soft)
+        data = replace(data, labels=soft.labels)
+        return _with_knots(data, settings.architecture.n_knots), settings
 
     def _make_network(self, data: FitData, settings: SASANetHyperparameters) -> SASANet:
         cap = data.target.cap(len(data.cells))
@@ -221,6 +222,19 @@ class SASANetModel(CertifiedModel):
         return torch.from_numpy(np.array(masks))  # a copy: it may be read-only
 
 
+def _with_knots(data: FitData, n_knots: int) -> FitData:
+    """Return the same rows read with at most so many knots of each number."""
+    if data.encoder.numbers != "knots" or n_knots >= data.encoder.n_knots:
+        return data
+    encoder = thin_knots(data.encoder, data.cells, n_knots)
+    stop = data.validation
+    if stop is not None:
+        moved = torch.from_numpy(recode(stop.cells.cpu().numpy(), data.encoder, encoder))
+        stop = replace(stop, cells=moved.to(stop.device))
+    cells = recode(data.cells, data.encoder, encoder)
+    return replace(data, encoder=encoder, cells=cells, validation=stop)
+
+
 class SASANetClassifier(TabularClassifier, SASANetModel):
     """A classifier that is its own explanation, on the log-odds scale.
 
@@ -248,8 +262,8 @@ class SASANetClassifier(TabularClassifier, SASANetModel):
     validation_fraction : float or "auto", default="auto"
         Share of the rows that choose the best epoch; 0 trains to the end on all rows.
     teacher_weight : float or "auto", default="auto"
-        How much of every label is the out-of-fold prediction of boosted trees: from 0 (off) to
-        below 1.
+        How much of every label is the out-of-fold prediction of boosted trees and splines: from 0
+        (off) to below 1. "auto": the more, the noisier the labels are.
     time_limit : float, default=inf
         Seconds; the learning rate reaches zero in time.
     categorical_features : sequence of str or int, default=()
@@ -323,8 +337,8 @@ class SASANetRegressor(TabularRegressor, SASANetModel):
     validation_fraction : float or "auto", default="auto"
         Share of the rows that choose the best epoch; 0 trains to the end on all rows.
     teacher_weight : float or "auto", default="auto"
-        How much of every label is the out-of-fold prediction of boosted trees: from 0 (off) to
-        below 1.
+        How much of every label is the out-of-fold prediction of boosted trees and splines: from 0
+        (off) to below 1. "auto": the more, the noisier the labels are.
     time_limit : float, default=inf
         Seconds; the learning rate reaches zero in time.
     categorical_features : sequence of str or int, default=()

@@ -32,7 +32,9 @@ def history_data(model: SASANetModel) -> pd.DataFrame:
     --------
     >>> from sasanet import SASANetClassifier
     >>> from sasanet.datasets import load_penguins
-    >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(*load_penguins())
+    >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(
+    ...     *load_penguins()
+    ... )
     >>> history_data(model)["phase"].tolist()
     ['value', 'value', 'value']
     """
@@ -60,7 +62,9 @@ def plot_history(model: SASANetModel, ax: Axes | None = None) -> Axes:
     --------
     >>> from sasanet import SASANetClassifier
     >>> from sasanet.datasets import load_penguins
-    >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(*load_penguins())
+    >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(
+    ...     *load_penguins()
+    ... )
     >>> plot_history(model).get_xlabel()
     'epoch'
     """

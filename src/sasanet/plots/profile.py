@@ -50,7 +50,9 @@ def profile_data(
     >>> from sasanet import SASANetClassifier
     >>> from sasanet.datasets import load_penguins
     >>> X, y = load_penguins()
-    >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(X, y == "Gentoo")
+    >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(
+    ...     X, y == "Gentoo"
+    ... )
     >>> profile_data(model, X[:20]).shape
     (7, 9)
     """

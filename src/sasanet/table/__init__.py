@@ -4,5 +4,6 @@
 - ``columns``: what is remembered of each column
 - ``learning``: levels and knots of a training column
 - ``encoder``: cells → places among knots and levels, NaN where missing
+- ``thinning``: fewer knots where labels are noisy
 - ``target``: labels → numbers, base value, scale
 """

@@ -72,7 +72,8 @@ def _learn_numbers(values: Floats, name: str, n_knots: int, min_count: int) -> C
     mean, std = scale * float((values / scale).mean()), scale * float((values / scale).std())
     if min_count > 1:
         values = scale * _averaged(values / scale, min_count)
-    knots = tuple(_choose_knots(values, n_knots).tolist())
+    distinct, counts = np.unique(values, return_counts=True)
+    knots = tuple(choose_knots(distinct, counts.astype(float), n_knots).tolist())
     return Column(name, "number", (), knots, mean, std or 1.0)
 
 
@@ -86,9 +87,8 @@ def _averaged(values: Floats, count: int) -> Floats:
     return np.repeat(means, sizes)
 
 
-def _choose_knots(values: Floats, n_knots: int) -> Floats:
+def choose_knots(distinct: Floats, counts: Floats, n_knots: int) -> Floats:
     """Return at most n_knots values: the ends, the dominating ones, and quantiles of the rest."""
-    distinct, counts = np.unique(values, return_counts=True)
     if len(distinct) <= n_knots:
         return distinct
     chosen = np.zeros(len(distinct), dtype=bool)
@@ -98,7 +98,7 @@ def _choose_knots(values: Floats, n_knots: int) -> Floats:
     while (free := n_knots - int(chosen.sum())) > 0:
         rest = np.where(chosen, 0, counts)
         step = rest.sum() / (free + 1)
-        heavy = np.flatnonzero(rest > min(step, len(values) / n_knots))
+        heavy = np.flatnonzero(rest > min(step, counts.sum() / n_knots))
         if not len(heavy):
             chosen[np.searchsorted(np.cumsum(rest), step * np.arange(1, free + 1))] = True
             break

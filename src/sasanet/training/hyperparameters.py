@@ -2,8 +2,9 @@
 
 Everything "auto" is chosen here, so that 300 rows do not overfit and 300,000 do not underfit. The
 *clarity* c of the labels, between 0 (noise) and 1, is the share of their spread that out-of-fold
-predictions of the teacher explain (``estimator/soft_labels.py``; 0 without one): clean labels allow
-more steps and less regularisation.
+predictions of the teachers explain (``teachers/panel.py``; 0 without any), and the *roughness* the
+share of trees among them: clear labels allow more steps and less regularisation, smooth tables need
+fewer knots.
 
 ========================  ===================  ===================================================
 parameter                 below 10,000 rows    from 10,000 rows
@@ -12,13 +13,16 @@ learning_rate             4e-3                 4e-3 below 20,000 rows, else 2e-3
 batch_size                rows / 25 (from 20,000 rows on rows / 40) rounded down to a power of two,
                           between 128 and 512; 128 at most for the paper's sequence modules
 ------------------------  ------------------------------------------------------------------------
-max_epochs                s / (1 − c) steps    600,000 · (1 + c) / rows, from 40,000 rows on at
-                          (4 to 100 epochs)    most 800,000 / rows (8 to 100 epochs, "best": 12 to
-                                               100 and no such limit); with a teacher at most
-                                               90 · c, or 4 if that is less
+max_epochs                s / (1 − c) steps,   600,000 · (1 + c) / rows, from 40,000 rows on at
+                          at most 2,400        most 800,000 / rows (8 to 100 epochs, "best": 12 to
+                          (4 to 100 epochs)    100 and no such limit)
 patience                  all epochs: the learning rate must reach zero
 ------------------------  ------------------------------------------------------------------------
-teacher_weight            half of every label; 0 for the paper's sequence modules
+teacher_weight            0.9 of every label up to c = 0.65, falling to 0.35 at c = 0.9
+                          (``teachers/panel.py``); 0 for the paper's sequence modules
+------------------------  ------------------------------------------------------------------------
+knots of a number         32, on rough tables more: 32 · (rows · c / (1 − c) / 5,000)^0.8, at most
+                          128; an Architecture of your own says how many
 ------------------------  ------------------------------------------------------------------------
 members                   1; for "best" 2, from 100,000 rows 4, of two layers of 256 units
 ------------------------  ------------------------------------------------------------------------
@@ -29,10 +33,10 @@ dropout                   0.3 · (1 − c)        0.1 · (1 − c)
 validation_fraction       0                    0
 ========================  ===================  ===================================================
 
-with s = rows / 20, between 75 and 150. "best" takes more and smaller steps: rate 2e-3, batches of
-rows / 40 and at least 64, below 10,000 rows 300 / (1 − c) steps (8 to 100 epochs). Fits without a
-teacher do the same, there for 40 epochs at most. Without one, or with a ``patience`` of the user's
-own, some rows choose the best epoch: a tenth of them, below 10,000 rows a fifth.
+with s = 0.15 rows, between 225 and 450. "best" takes more and smaller steps: rate 2e-3, batches of
+rows / 40 and at least 64, s = 450. Labels that no teacher foresees at all are seen 4 times. Without
+teachers there are at most 40 epochs below 10,000 rows, and some rows choose the best one, as with a
+``patience`` of the user's own: a tenth of them, below 10,000 rows a fifth.
 """
 
 from __future__ import annotations
@@ -51,9 +55,13 @@ _MEMBERS, _MANY_MEMBERS = 2, 4  # of the "best" preset; more of them overfit tab
 _MANY = 100_000  # rows
 _BEST_LAYERS = (256, 256)
 _BEST_EPOCHS = 12  # at least, for "best" and large tables
-_TEACHER_WEIGHT = 0.5
 _SMALL = 10_000  # rows below which a network of this size needs more regularisation
+_FEWEST_KNOTS = 32
+_SIGNAL = 5_000  # rows whose labels are as clear as noisy, which need no more than these
 _PLENTY = 40_000  # rows from which clear labels need to be seen no more often than others
+_MOST_EPOCHS = 100
+_NOISE_EPOCHS = 4  # of labels that no teacher foresees, and that are left as they are
+_MOST_STEPS = 2_400  # on a small table: no table gained from more
 _FEW = 20_000  # rows below which large steps are as good as twice as many small ones
 _RATE, _LARGE_RATE = 2e-3, 4e-3
 # A step of the sequence module costs many times one of the set module: with 512 rows it would take
@@ -88,7 +96,7 @@ class SASANetHyperparameters(Hyperparameters):
     dropout: float
     attribution_steps: int
     attribution_rate: float  # a learning rate too: distillation has no use for large steps
-    teacher_weight: float
+    teacher_weight: float | None  # None: by the clarity of the labels
 
 
 @dataclass(frozen=True)
@@ -111,15 +119,17 @@ class _Situation:
 
 
 def resolve(
-    parameters: dict[str, Any], n_rows: int, clarity: float = 0.0
+    parameters: dict[str, Any], n_rows: int, clarity: float = 0.0, roughness: float = 1.0
 ) -> SASANetHyperparameters:
     """Check the parameters of SASANet and replace every "auto"."""
     architecture = _architecture(parameters["network"], parameters["preset"], n_rows)
+    if parameters["network"] == "set" and clarity > 0:
+        n_knots = _knots(n_rows, clarity, roughness, architecture.n_knots)
+        architecture = replace(architecture, n_knots=n_knots)
     is_set = architecture.marginal == "set"
-    teacher = read_real(
-        parameters, "teacher_weight", below=1, auto=_TEACHER_WEIGHT if is_set else 0.0
-    )
-    situation = _Situation(n_rows, clarity, teacher > 0, parameters["preset"] == "best")
+    by_clarity = is_set and parameters["teacher_weight"] == "auto"
+    teacher = None if by_clarity else read_real(parameters, "teacher_weight", below=1, auto=0.0)
+    situation = _Situation(n_rows, clarity, teacher != 0, parameters["preset"] == "best")
     dropout = (0.3 if situation.is_small else 0.1) * (1 - clarity)
     draws = min(max(20 * n_rows, 60_000), 250_000)
     steps = architecture.attribution_steps
@@ -168,9 +178,11 @@ def _batch_size(situation: _Situation, most: int) -> int:
 def _epochs(situation: _Situation, batch: int) -> int:
     """Return how often the rows are seen."""
     n_rows, clarity, small = situation.n_rows, situation.clarity, situation.is_small
+    if situation.has_teacher and clarity == 0:
+        return _NOISE_EPOCHS
     if small and situation.has_teacher:
-        steps = min(max(75, n_rows / 20), 150) if situation.is_brisk else 300
-        wanted = steps / (1 - clarity) / math.ceil(n_rows / batch)
+        steps = min(max(450 if situation.thorough else 225, 0.15 * n_rows), 450) / (1 - clarity)
+        wanted = min(steps, _MOST_STEPS) / math.ceil(n_rows / batch)
     elif small:
         wanted = 40
     else:
@@ -179,10 +191,17 @@ def _epochs(situation: _Situation, batch: int) -> int:
     least = 4 if situation.is_brisk and small else 8
     if situation.thorough and not small:
         least = _BEST_EPOCHS
-    most = 100
-    if situation.has_teacher and not small:
-        most = min(max(4, round(90 * clarity)), 100)
-    return min(max(least, round(wanted)), most)
+    return min(max(least, round(wanted)), _MOST_EPOCHS)
+
+
+def _knots(n_rows: int, clarity: float, roughness: float, most: int) -> int:
+    """Return how many knots of a number the labels can tell apart: signal over noise, by rows.
+
+    A table that smooth teachers foresee as well as rough ones needs few, however many rows it has.
+    """
+    signal = n_rows * clarity / (1 - clarity)
+    rough = min(max(_FEWEST_KNOTS, _FEWEST_KNOTS * (signal / _SIGNAL) ** 0.8), most)
+    return round(_FEWEST_KNOTS + roughness * (rough - _FEWEST_KNOTS))
 
 
 def _architecture(network: str | Architecture, preset: str, n_rows: int) -> Architecture:

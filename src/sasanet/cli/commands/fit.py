@@ -125,7 +125,7 @@ def _share(validation: str) -> float | None:
 def _train(model: Any, data: TrainingTable, held_out: Any, terminal: Terminal) -> bool:
     """Fit, and return whether Ctrl-C ended it early."""
     if terminal.is_watched:
-        terminal.note("Fitting: first boosted trees that soften the labels, then the network …")
+        terminal.note("Fitting: first trees and splines that soften the labels, then the network …")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", InterruptedFitWarning)
         model.fit(data.X, data.y, validation=held_out)

@@ -1,4 +1,4 @@
-"""The teacher: labels of unseen rows only, expectations kept, and how clear the labels are."""
+"""The panel: labels of unseen rows only, expectations kept, and how clear the labels are."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from sasanet import SASANetClassifier
-from sasanet.estimator import soft_labels
-from sasanet.estimator.soft_labels import TeacherSettings, soften_labels
+from sasanet.teachers import TeacherSettings, panel, soften_labels, trees
+from sasanet.teachers.data import TeacherData
 
 LEVELS = (None, None, 3)
 
@@ -35,40 +35,39 @@ def test_mixed_labels_are_closer_to_the_truth(table):
     assert np.mean((found.labels - truth) ** 2) < 0.5 * np.mean((labels - truth) ** 2)
 
 
-def check_no_row_teaches_itself(labels_of, labels):
-    """A row's mixed label may depend on its own label only through the label's share."""
+def out_of_fold(cells, labels, weights):
+    data = TeacherData(cells, labels, weights, LEVELS, 0)
+    everything = np.ones(len(labels), dtype=bool)
+    return panel._out_of_fold(data, everything, panel._make_panel(data), settings(), np.inf)
+
+
+def check_no_row_teaches_itself(cells, labels, weights):
+    """No teacher's prediction of a row may depend on the row's own label."""
     moved = labels.copy()
     moved[7] += 100.0
-    difference = labels_of(moved)[7] - labels_of(labels)[7]
-    assert difference == pytest.approx(0.5 * 100.0, rel=1e-6)
+    before, after = out_of_fold(cells, labels, weights), out_of_fold(cells, moved, weights)
+    assert len(before) == 4
+    for one, other in zip(before, after, strict=True):
+        assert one[7] == other[7]
+        assert not np.array_equal(one, other)  # of the others' labels it may
 
 
-def test_no_row_is_marked_by_trees_that_saw_it(table):
+def test_no_row_is_predicted_by_teachers_that_saw_it(table):
     cells, _, labels, weights = table
-    check_no_row_teaches_itself(
-        lambda y: soften_labels(cells, y, weights, LEVELS, settings()).labels, labels
-    )
+    check_no_row_teaches_itself(cells, labels, weights)
 
 
-def test_trees_that_saw_the_row_are_noticed(table, monkeypatch):
+@pytest.mark.parametrize("kind", [trees.Trees, panel.Linear])
+def test_teachers_that_saw_the_row_are_noticed(table, monkeypatch, kind):
     cells, _, labels, weights = table
+    original = kind.predict
 
-    def fit_on_all(trees, *_, **__):
-        return original(trees, *everything)
+    def learn_from_all(self, data, seen, unseen, seed, end=np.inf):
+        return original(self, data, seen | unseen, unseen, seed, end)
 
-    original = soft_labels.HistGradientBoostingRegressor.fit
-    monkeypatch.setattr(soft_labels.HistGradientBoostingRegressor, "fit", fit_on_all)
-    monkeypatch.setitem(soft_labels._TREES, "early_stopping", False)
-    monkeypatch.setitem(soft_labels._TREES, "max_iter", 60)
-    monkeypatch.setitem(soft_labels._TREES, "min_samples_leaf", 1)
-    everything = [cells, labels]
-
-    def labels_of(y):
-        everything[1] = y
-        return soften_labels(cells, y, weights, LEVELS, settings()).labels
-
+    monkeypatch.setattr(kind, "predict", learn_from_all)
     with pytest.raises(AssertionError):
-        check_no_row_teaches_itself(labels_of, labels)
+        check_no_row_teaches_itself(cells, labels, weights)
 
 
 def test_two_classes_get_a_probability(table):
@@ -140,14 +139,28 @@ def test_without_time_labels_stay(table):
     assert soften_labels(cells, labels, weights, LEVELS, settings(time_limit=0.0)).labels is labels
 
 
-def test_time_that_runs_out_leaves_the_rest_unmarked(table, monkeypatch):
+class Late:
+    """A teacher that has no time for the rows after the first so many."""
+
+    name, is_rough = "late", True
+
+    def __init__(self, in_time):
+        self.in_time = in_time
+
+    def predict(self, data, seen, unseen, seed, end=np.inf):
+        del seen, seed, end
+        found = data.labels[unseen] * 0.5
+        found[np.flatnonzero(unseen) >= self.in_time] = np.nan
+        return found
+
+
+def test_rows_without_a_prediction_in_time_keep_their_label(table, monkeypatch):
     cells, _, labels, weights = table
-    now = iter(range(100))
-    monkeypatch.setattr(soft_labels.time, "monotonic", lambda: float(next(now)))
-    # Every fold looks at this clock five times: two of the five begin in time.
-    found = soften_labels(cells, labels, weights, LEVELS, settings(time_limit=8.0))
-    assert np.mean(found.labels != labels) == pytest.approx(0.4)
-    assert 0 < found.clarity < 1
+    monkeypatch.setattr(panel, "_make_panel", lambda _: [Late(240), Late(100)])
+    found = soften_labels(cells, labels, weights, LEVELS, settings())
+    assert (found.labels[:240] != labels[:240]).all()
+    assert np.array_equal(found.labels[240:], labels[240:])
+    assert len(found.panel) == 1  # the other one has fewer rows
 
 
 def test_one_seed_gives_equal_labels(table):
@@ -161,7 +174,7 @@ def test_one_seed_gives_equal_labels(table):
 def test_a_taught_model_keeps_no_tree(table):
     cells, _, labels, _ = table
     model = SASANetClassifier(random_state=0, max_epochs=2).fit(cells, labels > 1)
-    assert not any("Gradient" in type(value).__name__ for value in vars(model).values())
+    assert not any("Booster" in type(value).__name__ for value in vars(model).values())
     base, values = model.base_value_[0], model.explain(cells).values
     np.testing.assert_allclose(base + values.sum(1), model.decision_function(cells), atol=1e-5)
 
@@ -174,20 +187,46 @@ def test_one_class_alone_teaches_nothing(table):
 
 def test_several_threads_give_the_same_labels(table, monkeypatch):
     cells, _, labels, weights = table
-    alone = soften_labels(cells, labels, weights, LEVELS, settings()).labels
-    monkeypatch.setattr(soft_labels, "_LARGE", 100)
-    together = soften_labels(
-        cells, labels, weights, LEVELS, replace(settings(), n_threads=3)
-    ).labels
+    monkeypatch.setattr(panel, "_LARGE", 100)
+    alone, together = (
+        soften_labels(cells, labels, weights, LEVELS, replace(settings(), n_threads=n)).labels
+        for n in (1, 3)
+    )
     np.testing.assert_array_equal(alone, together)
 
 
-def test_trees_that_foresee_nothing_teach_nothing(table):
+def test_teachers_that_foresee_nothing_teach_nothing(table):
     cells, _, labels, weights = table
     noise = np.random.RandomState(1).randn(len(labels))
     found = soften_labels(cells, noise, weights, LEVELS, settings())
-    assert found.clarity == 0
-    assert np.array_equal(found.labels, noise)
+    assert found.clarity < 0.05
+
+
+def test_the_noisier_the_labels_the_more_is_the_teachers():
+    weights = [panel._weight(clarity) for clarity in np.linspace(0, 0.99, 50)]
+    assert weights[0] == 0.9
+    assert weights[-1] == 0.35
+    assert (np.diff(weights) <= 0).all()
+
+
+def test_a_weight_of_the_users_own_is_taken(table):
+    cells, _, labels, weights = table
+    found = soften_labels(cells, labels, weights, LEVELS, settings(share=None))
+    assert found.weight == panel._weight(found.clarity)
+    assert soften_labels(cells, labels, weights, LEVELS, settings(share=0.2)).weight == 0.2
+
+
+def test_a_smooth_table_is_foreseen_by_smooth_teachers():
+    random = np.random.RandomState(0)
+    cells = random.randn(1500, 4).astype(np.float32)
+    smooth = cells.sum(1) + random.randn(1500)
+    rough = np.where((cells[:, 0] > 0) ^ (cells[:, 1] > 0.5), 2.0, 0) + random.randn(1500)
+
+    def roughness(labels):
+        return soften_labels(cells, labels, np.ones(1500), (None,) * 4, settings()).roughness
+
+    assert roughness(smooth) < 0.2
+    assert roughness(rough) > 0.8
 
 
 @pytest.fixture
@@ -204,5 +243,6 @@ def test_a_rare_class_does_not_make_the_trees_run_wild(rare):
 
 
 def test_trees_without_restraint_run_wild_and_do_not_teach(rare, monkeypatch):
-    monkeypatch.setitem(soft_labels._TREES, "l2_regularization", 0)
-    assert soften_labels(*rare).clarity == 0
+    monkeypatch.setitem(trees._SETTINGS, "lambda_l2", 0.0)
+    monkeypatch.setattr(panel, "_make_panel", lambda _: [trees.Trees(31, 0.1)])
+    assert soften_labels(*rare).clarity < 0.5

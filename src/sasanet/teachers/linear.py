@@ -1,0 +1,161 @@
+"""A regularised linear model as a teacher: splines of numbers, levels, and products of numbers.
+
+A smooth table is learned from far fewer rows by a smooth model than by trees.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from sasanet.arrays import Floats, Masks
+from sasanet.teachers.data import TeacherData, class_shares, stopping_rows
+from sasanet.teachers.stacking import losses
+
+_KNOTS = 10  # of a number column, at quantiles
+_RARE = 10  # rows: rarer levels have no coefficient
+_MOST_LEVELS = 60  # of a column, the most frequent ones
+_MOST_NUMBERS = 24  # columns whose products are taken: 300 of them
+_MOST_ROWS = 20_000  # a few hundred coefficients need no more
+_MOST_CELLS = 6_000_000  # of the design, times classes: what a fit may cost
+_HELD_OUT = 0.1  # of the rows: they choose the penalty
+_PENALTIES = (10.0, 100.0, 1000.0)  # per standardised coefficient
+_ITERATIONS = 100
+_TINY = 1e-6
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Ridge or logistic regression on piecewise-linear splines and levels."""
+
+    with_products: bool
+    is_rough = False
+
+    @property
+    def name(self) -> str:
+        """What it is called where its weight is shown."""
+        return "splines and products" if self.with_products else "splines"
+
+    def predict(
+        self, data: TeacherData, seen: Masks, unseen: Masks, seed: int, end: float = math.inf
+    ) -> Floats:
+        """Return out-of-sample predictions, see :class:`~sasanet.teachers.data.Teacher`."""
+        fitted, held_out = stopping_rows(seen, _HELD_OUT, seed)
+        fitted = _sample(fitted, _MOST_ROWS, seed)
+        design = Design.learn(data, fitted, self.with_products)
+        most = _MOST_CELLS // (design.width * max(1, data.n_classes))
+        fitted, held_out = _sample(fitted, most, seed), _sample(held_out, most, seed)
+        columns, judged = design(data.cells[fitted]), design(data.cells[held_out])
+        best, smallest = None, math.inf
+        for penalty in _PENALTIES:
+            if best is not None and time.monotonic() > end:
+                break
+            model = _fit(data, fitted, columns, penalty)
+            loss = _loss(_expectation(model, judged, data), data, held_out)
+            if loss < smallest:
+                best, smallest = model, loss
+        rows = np.flatnonzero(unseen)
+        parts = [rows[i : i + _MOST_ROWS] for i in range(0, len(rows), _MOST_ROWS)]
+        found = [_expectation(best, design(data.cells[part]), data) for part in parts]
+        return np.concatenate(found)
+
+
+@dataclass(frozen=True)
+class Design:
+    """Columns of a linear model: hat functions of numbers, indicators of levels, products."""
+
+    places: tuple[Floats, ...]  # the knots of each number, the levels of each category
+    is_number: tuple[bool, ...]
+    multiplied: tuple[int, ...]  # numbers whose products are taken
+    means: Floats
+    scales: Floats
+
+    @classmethod
+    def learn(cls, data: TeacherData, rows: NDArray[np.intp], with_products: bool) -> Design:
+        """Choose knots and levels, and standardise."""
+        cells = data.cells[rows]
+        is_number = tuple(count is None for count in data.levels)
+        places = tuple(map(_places, cells.T, is_number))
+        numbers = tuple(j for j, flag in enumerate(is_number) if flag and len(places[j]) > 2)
+        taken = numbers if with_products and len(numbers) <= _MOST_NUMBERS else ()
+        raw = cls(places, is_number, taken, np.zeros(1), np.ones(1))(cells)
+        scales = raw.std(0)
+        scales[scales < _TINY] = math.inf  # a constant column says nothing
+        return cls(places, is_number, taken, raw.mean(0), scales)
+
+    @property
+    def width(self) -> int:
+        """How many columns there are."""
+        return max(1, len(self.scales))
+
+    def __call__(self, cells: NDArray[np.floating[Any]]) -> Floats:
+        """Return the columns of some rows: [m, N] → [m, width]."""
+        parts = [np.isnan(cells).astype(float)]
+        for cell, places, number in zip(cells.T, self.places, self.is_number, strict=True):
+            parts.append(_hats(cell, places) if number else (cell[:, None] == places) * 1.0)
+        if self.multiplied:
+            middles = [self.places[j][len(self.places[j]) // 2] for j in self.multiplied]
+            spans = [np.ptp(self.places[j]) for j in self.multiplied]
+            centred = np.nan_to_num((cells[:, self.multiplied] - middles) / spans)
+            first, second = np.triu_indices(len(self.multiplied))
+            parts.append(centred[:, first] * centred[:, second])
+        return np.asarray((np.hstack(parts) - self.means) / self.scales)
+
+
+def _sample(rows: NDArray[np.intp], most: int, seed: int) -> NDArray[np.intp]:
+    """Return at most so many of the rows, at random."""
+    if len(rows) <= most:
+        return rows
+    return np.sort(np.random.RandomState(seed).permutation(rows)[: max(most, 1)])
+
+
+def _places(cells: Floats, number: bool) -> Floats:
+    """Return the knots of a number column, or the levels of a category that are not rare."""
+    present = cells[~np.isnan(cells)]
+    if number:
+        quantiles = np.quantile(present, np.linspace(0, 1, _KNOTS)) if len(present) else [0.0]
+        return np.unique(quantiles)
+    levels, counts = np.unique(present, return_counts=True)
+    frequent = np.argsort(-counts, kind="stable")[:_MOST_LEVELS]
+    return np.asarray(levels[np.sort(frequent[counts[frequent] >= _RARE])])
+
+
+def _hats(cells: Floats, knots: Floats) -> Floats:
+    """Return piecewise-linear hat functions, flat beyond the ends: [m] → [m, knots]."""
+    hats = np.zeros((len(cells), len(knots)))
+    present = np.flatnonzero(~np.isnan(cells))
+    if len(knots) < 2:
+        return hats
+    values = np.clip(cells[present], knots[0], knots[-1])
+    low = np.clip(np.searchsorted(knots, values, side="right") - 1, 0, len(knots) - 2)
+    fraction = (values - knots[low]) / (knots[low + 1] - knots[low])
+    hats[present, low] = 1 - fraction
+    hats[present, low + 1] = fraction
+    return hats
+
+
+def _fit(data: TeacherData, rows: NDArray[np.intp], columns: Floats, penalty: float) -> Any:
+    weights = data.weights[rows] / data.weights[rows].mean()
+    labels = data.labels[rows]
+    if not data.n_classes:
+        return Ridge(alpha=penalty).fit(columns, labels, weights)
+    model = LogisticRegression(C=1 / penalty, max_iter=_ITERATIONS, tol=1e-3)
+    return model.fit(columns, labels, weights)
+
+
+def _expectation(model: Any, columns: Floats, data: TeacherData) -> Floats:
+    """Return E[y | x]: a number, the probability of the second class, or of each."""
+    if not data.n_classes:
+        return np.asarray(model.predict(columns))
+    return class_shares(model, columns, data.n_classes)
+
+
+def _loss(expected: Floats, data: TeacherData, rows: NDArray[np.intp]) -> float:
+    found = losses(data.expectations[rows], expected, squared=not data.n_classes)
+    return float(np.average(found, weights=data.weights[rows]))

@@ -1,0 +1,237 @@
+"""Labels mixed with out-of-fold predictions of a panel of teachers.
+
+A label is one noisy draw; a network that learns from labels alone spends its rows on averaging the
+noise away. So every row's label becomes a mixture,
+
+    (1 − w) · label  +  w · prediction of models fitted without this row
+
+Teachers are boosted trees and linear models of splines and products: rough tables are foreseen
+better by the first, smooth ones by the second. Each is fitted once per fold on the other folds, and
+out-of-fold predictions weigh them (:mod:`~sasanet.teachers.stacking`). Together they estimate
+E[y | x], so for any coalition S the mixture has the conditional expectation E[y | x_S] that the
+labels have, as far as the teachers are right; where they are wrong, the labels' own share corrects
+the network. Predictions and explanations are the network's alone: no teacher is kept.
+
+Sizes: n rows, N features, C classes.
+"""
+
+# NOTE[DIFF]: the paper trains on labels alone (``teacher_weight=0``), as the sequence module does.
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sasanet.arrays import Floats, Masks
+from sasanet.malloc import steady_heap
+from sasanet.teachers.data import Teacher, TeacherData
+from sasanet.teachers.linear import Linear
+from sasanet.teachers.stacking import losses, stack
+from sasanet.teachers.trees import make_trees
+
+_FOLDS = 5
+_LARGE = 30_000  # rows from which several fits run at once, and trees of one kind are enough
+_FEWEST_ROWS = 40  # with fewer there is nothing to learn from
+_FEWEST_IN_TIME = 500  # rows that a time limit must allow: teachers of fewer know too little
+_TRIAL_ROWS = 5_000  # what a first, timed fit learns from under a time limit
+_CLEAREST = 0.99
+_NOISY, _CLEAR = 0.65, 0.9  # clarity up to which labels are mostly noise, and from which hardly
+_NOISY_WEIGHT, _CLEAR_WEIGHT = 0.9, 0.35  # w there
+
+
+@dataclass(frozen=True)
+class TeacherSettings:
+    """How labels are softened: the weight w (``None``: by clarity), seconds, threads, seed."""
+
+    task: str
+    weight: float | None
+    time_limit: float
+    n_threads: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class SoftLabels:
+    """Mixed labels, [n] or for more than two classes [n, C]; and how clear the labels are.
+
+    The clarity is the share of the labels' spread that the out-of-fold predictions explain: R², or
+    for classes the share of the entropy. It is 0 without a teacher.
+    """
+
+    labels: Floats
+    clarity: float = 0.0
+    n_rows: int = 0  # that the teachers learned from
+    weight: float = 0.0  # of their prediction in each label
+    panel: tuple[tuple[str, float], ...] = ()  # the teachers and their weights in the stack
+    roughness: float = 1.0  # the trees' share of these weights: near 0 on a smooth table
+
+
+def soften_labels(
+    cells: NDArray[np.floating[Any]],
+    labels: Floats,
+    weights: Floats,
+    levels: Sequence[int | None],
+    settings: TeacherSettings,
+) -> SoftLabels:
+    """Return labels mixed with the panel's out-of-fold predictions.
+
+    ``levels`` holds the number of levels of every category column, ``None`` for a number. Rows
+    without a prediction in time keep their label; all do where the teachers explain nothing.
+
+    Shape: cells [n, N] (NaN absent), labels (class index or number), weights [n].
+    """
+    n_classes = 0 if settings.task == "regression" else max(2, int(labels.max()) + 1)
+    data = TeacherData(cells, labels, weights, levels, n_classes)
+    start = time.monotonic()
+    if settings.weight == 0 or not _enough(data, weights > 0):
+        return SoftLabels(labels)
+    teachers = _make_panel(data)
+    used = _affordable_rows(data, teachers[0], settings)
+    if used is None:
+        return SoftLabels(labels)
+    deadline = start + settings.time_limit
+    predictions = _out_of_fold(data, used, teachers, settings, deadline)
+    return _mix(data, int(used.sum()), teachers, predictions, settings.weight)
+
+
+def _mix(
+    data: TeacherData,
+    n_used: int,
+    teachers: Sequence[Teacher],
+    predictions: Sequence[Floats],
+    weight: float | None,
+) -> SoftLabels:
+    """Weigh the teachers by what they foresee, and mix their prediction into the labels."""
+    plain, n_rows, squared = data.expectations, len(data.labels), data.n_classes == 0
+    complete = [~np.isnan(p.reshape(n_rows, -1)).any(1) for p in predictions]
+    most = max(known.sum() for known in complete)
+    kept = [t for t, known in enumerate(complete) if known.sum() == most]  # the others ran late
+    known = np.all([complete[t] for t in kept], axis=0)
+    if not data.weights[known].any():
+        return SoftLabels(data.labels)
+    found, mixed = stack(
+        [predictions[t][known] for t in kept], plain[known], data.weights[known], squared
+    )
+    clarity = _clarity(plain[known], mixed, data.weights[known], squared)
+    if clarity == 0:
+        return SoftLabels(data.labels, 0.0, n_used)
+    share = _weight(clarity) if weight is None else weight
+    soft = plain.astype(float)
+    soft[known] += share * (mixed - plain[known])
+    panel = tuple((teachers[t].name, float(w)) for t, w in zip(kept, found, strict=True))
+    rough = sum(w for t, w in zip(kept, found, strict=True) if teachers[t].is_rough)
+    return SoftLabels(soft, clarity, n_used, share, panel, float(rough / found.sum()))
+
+
+def _weight(clarity: float) -> float:
+    """Return w: the noisier the labels, the more of them is the teachers' prediction.
+
+    What the teachers leave unexplained is noise of the labels or their own error. Where they
+    explain little it is nearly all noise, and the labels' share is only there to correct them;
+    where they explain nearly all, their error is as large as the noise.
+    """
+    return float(np.interp(clarity, [_NOISY, _CLEAR], [_NOISY_WEIGHT, _CLEAR_WEIGHT]))
+
+
+def _make_panel(data: TeacherData) -> list[Teacher]:
+    """Return the teachers; those of a large table cost less and know as much."""
+    splines = [Linear(with_products=False), Linear(with_products=True)]
+    if len(data.labels) >= _LARGE:
+        return [make_trees(31, learning_rate=0.15), splines[0]]
+    return [make_trees(31, learning_rate=0.1), make_trees(12, learning_rate=0.06), *splines]
+
+
+def _enough(data: TeacherData, counted: Masks) -> bool:
+    """Tell whether there are rows enough: whatever fold is left out, two classes remain."""
+    if counted.sum() < _FEWEST_ROWS:
+        return False
+    classes = data.classes
+    return classes is None or (np.bincount(classes[counted]) >= _FOLDS).sum() > 1
+
+
+def _affordable_rows(data: TeacherData, trees: Teacher, settings: TeacherSettings) -> Masks | None:
+    """Return the rows that teachers learn from: those that count, or a sample that time allows.
+
+    A row without weight says nothing. Under a time limit the trees of a few rows are timed first.
+    ``None`` where the time allows too few rows.
+    """
+    counted = data.weights > 0
+    if settings.time_limit == math.inf:
+        return counted
+    order = np.random.RandomState(settings.seed).permutation(np.flatnonzero(counted))
+    trial = np.zeros(len(counted), dtype=bool)
+    trial[order[:_TRIAL_ROWS]] = True
+    if not _enough(data, trial):
+        return None
+    start = time.monotonic()
+    trees.predict(data, trial, trial, settings.seed, start + settings.time_limit)
+    a_row = (time.monotonic() - start) / trial.sum()
+    n_fits = _FOLDS * 2 / min(settings.n_threads, _FOLDS)  # the other teachers take no longer
+    most = settings.time_limit / (a_row * n_fits)
+    if most >= counted.sum():
+        return counted
+    if most < _FEWEST_IN_TIME:
+        return None
+    sample = np.zeros(len(counted), dtype=bool)
+    sample[order[: int(most)]] = True
+    return sample if _enough(data, sample) else None
+
+
+def _out_of_fold(
+    data: TeacherData,
+    used: Masks,
+    teachers: Sequence[Teacher],
+    settings: TeacherSettings,
+    deadline: float,
+) -> list[Floats]:
+    """Return every teacher's out-of-fold predictions, [n] or [n, C]; NaN for want of time."""
+    predictions = [np.full(data.shape, np.nan) for _ in teachers]
+    folds = list(_folds(data, settings.seed))
+    jobs = [(t, unseen) for t in range(len(teachers)) for unseen in folds]
+    n_threads = settings.n_threads if len(data.labels) >= _LARGE else 1
+
+    def predict(job: tuple[int, tuple[int, Masks]]) -> None:
+        number, (t, unseen) = job
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return
+        # Each fit may take its share of what is left, so that the last ones get theirs.
+        end = time.monotonic() + left / math.ceil((len(jobs) - number) / n_threads)
+        seen = used & ~unseen
+        predictions[t][unseen] = teachers[t].predict(data, seen, unseen, settings.seed, end)
+
+    with steady_heap():
+        if n_threads == 1:
+            list(map(predict, enumerate(jobs)))
+        else:
+            with ThreadPoolExecutor(n_threads) as pool:
+                list(pool.map(predict, enumerate(jobs)))
+    return predictions
+
+
+def _folds(data: TeacherData, seed: int) -> Iterator[Masks]:
+    """Yield which rows are left out, each row once; every fold has its share of each class."""
+    n_rows, classes = len(data.labels), data.classes
+    order = np.random.RandomState(seed).permutation(n_rows)
+    if classes is not None:
+        order = order[np.argsort(classes[order], kind="stable")]
+    fold = np.empty(n_rows, dtype=int)
+    fold[order] = np.arange(n_rows) % _FOLDS
+    for number in range(_FOLDS):
+        yield fold == number
+
+
+def _clarity(labels: Floats, expected: Floats, weights: Floats, squared: bool) -> float:
+    """Return the share of the labels' spread that the expectations explain, between 0 and 0.99."""
+    prior = np.average(labels, axis=0, weights=weights)
+    known, unknown = (losses(labels, guess, squared) for guess in (expected, prior))
+    spread = np.average(unknown, weights=weights)
+    share = 1 - np.average(known, weights=weights) / spread if spread > 0 else 0.0
+    return float(np.clip(share, 0, _CLEAREST))

@@ -1,0 +1,126 @@
+"""Boosted trees as a teacher: LightGBM's, one thread each.
+
+scikit-learn's take three to four times as long, and stand in where LightGBM cannot be loaded.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sasanet.arrays import Floats, Masks
+from sasanet.errors import SlowTeacherWarning, warn_user
+from sasanet.teachers.data import Teacher, TeacherData, stopping_rows
+from sasanet.teachers.scikit_trees import ScikitTrees
+
+_HELD_OUT = 0.1  # of the rows seen: they say when to stop
+_MOST_TREES = 1000
+_PATIENCE = 20  # trees without a smaller loss of the held-out rows
+_ROWS_AT_ONCE = 50_000  # predicted between two looks at the clock
+_SETTINGS = {
+    "feature_fraction_bynode": 0.5,
+    "lambda_l2": 10.0,  # without, trees run wild where one class is rare (credit card fraud)
+    "min_data_in_leaf": 20,
+    "num_threads": 1,  # folds run side by side; threads within a tree mostly wait for each other
+    "deterministic": True,
+    "force_row_wise": True,  # trying both ways would take time and change sums
+    "verbosity": -1,
+}
+
+
+def make_trees(n_leaves: int, learning_rate: float) -> Teacher:
+    """Return LightGBM's trees, or scikit-learn's where LightGBM cannot be loaded."""
+    try:
+        import lightgbm  # noqa: F401 - whether it can be loaded
+    except (ImportError, OSError) as error:  # its wheels need the system's OpenMP
+        warn_user(
+            f"LightGBM, whose trees soften the labels, cannot be loaded here ({error}): scikit-"
+            "learn's trees take longer. Install libgomp1 (Debian) or libomp (macOS).",
+            SlowTeacherWarning,
+        )
+        return ScikitTrees(n_leaves, learning_rate)
+    return Trees(n_leaves, learning_rate)
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Boosted trees with so many leaves each."""
+
+    n_leaves: int
+    learning_rate: float
+    is_rough = True
+
+    @property
+    def name(self) -> str:
+        """What it is called where its weight is shown."""
+        return f"trees of {self.n_leaves} leaves"
+
+    def predict(
+        self, data: TeacherData, seen: Masks, unseen: Masks, seed: int, end: float = math.inf
+    ) -> Floats:
+        """Return out-of-sample predictions, see :class:`~sasanet.teachers.data.Teacher`."""
+        booster = self._grow(data, seen, seed, end)
+        rows = np.flatnonzero(unseen)
+        expected = np.full((len(rows), *data.shape[1:]), np.nan)
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            if time.monotonic() > end:
+                break
+            part = rows[start : start + _ROWS_AT_ONCE]
+            found = booster.predict(data.cells[part], num_threads=1)
+            expected[start : start + len(part)] = found
+        return expected
+
+    def _grow(self, data: TeacherData, seen: Masks, seed: int, end: float) -> Any:
+        """Add trees until held-out rows gain no more, or until it is too late."""
+        import lightgbm
+        from lightgbm.callback import EarlyStopException
+
+        fitted, held_out = stopping_rows(seen, _HELD_OUT, seed)
+        settings = self._settings(data, len(fitted), seed)
+        categories = [j for j, count in enumerate(data.levels) if count is not None]
+        # A third of the time is for predicting, which takes nearly as long as growing.
+        growing_end = end - max(0.0, end - time.monotonic()) / 3 if end < math.inf else end
+
+        def dataset(rows: Any, reference: Any = None) -> Any:
+            return lightgbm.Dataset(
+                data.cells[rows],
+                data.labels[rows],
+                weight=data.weights[rows] / data.weights[rows].mean(),
+                reference=reference,
+                categorical_feature=categories,
+                params=settings,
+            )
+
+        def stop_in_time(state: Any) -> None:
+            if time.monotonic() > growing_end:
+                raise EarlyStopException(state.iteration, state.evaluation_result_list)
+
+        training = dataset(fitted)
+        patience = lightgbm.early_stopping(_PATIENCE, verbose=False)
+        return lightgbm.train(
+            settings,
+            training,
+            num_boost_round=_MOST_TREES,
+            valid_sets=[dataset(held_out, training)],
+            callbacks=[patience, stop_in_time],
+        )
+
+    def _settings(self, data: TeacherData, n_rows: int, seed: int) -> dict[str, Any]:
+        objective = {0: "regression", 2: "binary"}.get(data.n_classes, "multiclass")
+        classes = {"num_class": data.n_classes} if objective == "multiclass" else {}
+        return (
+            _SETTINGS
+            | classes
+            | {
+                "objective": objective,
+                "num_leaves": self.n_leaves,
+                "learning_rate": self.learning_rate,
+                "seed": seed,
+                # LightGBM's own 100 would hide the levels of a small table.
+                "min_data_per_group": min(100, max(5, n_rows // 100)),
+            }
+        )
