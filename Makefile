@@ -11,7 +11,7 @@ test test-lowest coverage torture: export OMP_NUM_THREADS := 1
 BROWSER := $(firstword $(foreach name,chromium chromium-browser google-chrome,$(shell command -v $(name))))
 PARALLEL := --numprocesses $(JOBS) --dist worksteal
 
-.PHONY: demo test test-lowest coverage browser browser-on-ci lint types check hooks docs clean bench-core bench-faithful bench-accuracy bench-stream torture paper $(TABLES) paper-quick picture readme-table
+.PHONY: demo test test-lowest coverage browser browser-on-ci lint types check hooks docs clean bench-core bench-faithful bench-accuracy bench-ladder bench-stream torture paper $(TABLES) paper-quick picture readme-table
 .DEFAULT_GOAL := test
 
 # One environment for everything; rebuilt when the requirements change.
@@ -100,6 +100,11 @@ bench-accuracy: $(READY)
 	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[bench]'
 	$(BIN)/python -m bench.accuracy.run
 	$(BIN)/python -m bench.accuracy.fit_time
+
+# Accuracy by number of rows, beside tuned LightGBM.
+bench-ladder: $(READY)
+	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[bench]'
+	$(BIN)/python -m bench.ladder.run
 
 bench-stream: $(READY) browser
 	$(BIN)/python -m bench.stream

@@ -56,6 +56,8 @@ SOURCES = {
     "titanic": "seaborn's titanic table",
     "diamonds": "ggplot2's diamonds table",
     "california_housing": "the housing table of Aurélien Géron's handson-ml",
+    "bike_sharing_hourly": "UCI, Bike Sharing (Capital Bikeshare), by hour, one column of time",
+    "credit_default_taiwan": "UCI, Default of Credit Card Clients, column names written out",
 }
 
 
@@ -124,6 +126,7 @@ def _shuffles(n_test: int) -> ShuffleSplit:
 # name → (file, target, dropped columns, regression?, splitter)
 _CV = RepeatedStratifiedKFold(n_splits=5, n_repeats=10, random_state=0)
 _FOLDS = KFold(5, shuffle=True, random_state=0)
+_BIKE_SUMS = ("casual", "registered")  # they add up to the target
 _TABLES: dict[str, tuple[str, str, tuple[str, ...], bool, Any]] = {
     "german credit": ("german_credit", "credit", (), False, _CV),
     "penguins": ("penguins", "species", (), False, _CV),
@@ -132,7 +135,11 @@ _TABLES: dict[str, tuple[str, str, tuple[str, ...], bool, Any]] = {
     "california housing": ("california_housing", "median_house_value", (), True, _FOLDS),
     "creditcard": ("creditcard", "Class", (), False, _shuffles(56_962)),
     "higgs_64k": ("higgs_64k", "label", ("source",), False, _shuffles(15_979)),
+    "credit default": ("credit_default_taiwan", "default", (), False, _shuffles(6_000)),
+    "bike sharing": ("bike_sharing_hourly", "cnt", _BIKE_SUMS, True, _shuffles(3_476)),
+    "bike sharing by time": ("bike_sharing_hourly", "cnt", _BIKE_SUMS, True, None),
 }
+_BIKE_TEST_SHARE = 0.25  # of the two years: the last six months
 NAMES = (*_TABLES, "coil2000")
 
 
@@ -153,8 +160,25 @@ def splits(name: str, count: int = 5) -> Iterator[Split]:
         yield from [_official(train, test)] * count
         return
     file, target, dropped, _, splitter = _TABLES[name]
+    if file == "bike_sharing_hourly":
+        yield from _bike(splitter, count)
+        return
     # Another sample of Higgs has no column that tells of which of four samples a row is.
     X, y = _features(read(file).drop(columns=list(dropped), errors="ignore"), target)
+    for train_rows, test_rows in islice(splitter.split(X, y), count):
+        yield Split(X.iloc[train_rows], y.iloc[train_rows], X.iloc[test_rows], y.iloc[test_rows])
+
+
+def _bike(splitter: Any, count: int) -> Iterator[Split]:
+    """Yield splits of bike sharing, its time written as year, month, day and hour."""
+    table = read("bike_sharing_hourly").drop(columns=list(_BIKE_SUMS))
+    times = pd.to_datetime(table.pop("datetime")).dt
+    parts = {"year": times.year, "month": times.month, "day": times.day, "hour": times.hour}
+    X, y = _features(table.assign(**parts), "cnt")
+    if splitter is None:
+        last = int(len(X) * (1 - _BIKE_TEST_SHARE))
+        yield from [_official((X[:last], y[:last]), (X[last:], y[last:]))] * count
+        return
     for train_rows, test_rows in islice(splitter.split(X, y), count):
         yield Split(X.iloc[train_rows], y.iloc[train_rows], X.iloc[test_rows], y.iloc[test_rows])
 

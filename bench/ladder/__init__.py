@@ -1,0 +1,1 @@
+"""Accuracy by number of rows: ``make bench-ladder``."""
