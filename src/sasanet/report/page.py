@@ -56,7 +56,9 @@ def write_report(
     >>> from sasanet import SASANetClassifier
     >>> from sasanet.datasets import load_penguins
     >>> X, y = load_penguins()
-    >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(X[::2], y[::2])
+    >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(
+    ...     X[::2], y[::2]
+    ... )
     >>> folder = tempfile.TemporaryDirectory()
     >>> page = write_report(model, X[1::2], f"{folder.name}/report.html", y[1::2], group="island")
     >>> page.name, page.stat().st_size < 5_000_000

@@ -114,7 +114,8 @@ def train(
     torch's global one does, which several fits at once would share).
     """
     history = History()
-    with steady_heap(), dropout_from(network, dropout_generator):
+    # Gradients whatever the caller's mode: an interrupt may have left it switched off.
+    with steady_heap(), torch.enable_grad(), dropout_from(network, dropout_generator):
         for phase in phases:
             try:
                 _run_phase(network, rows, phase, generator, time_limit, verbose, history)
