@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from bench.accuracy.measure import TEACHERS
 from bench.page import paired_difference, spread, table, with_interval
 
 PAGE = Path(__file__).parents[2] / "docs" / "measured" / "accuracy.md"
@@ -45,9 +46,25 @@ def write_page(results: Path) -> None:
         path.stem.replace("_", " "): json.loads(path.read_text())["fit_seconds"]
         for path in sorted((results.parent / "fit_time").glob("*.json"))
     }
-    sections = [_HEAD, _quality(found), _paired(found), _paired_others(found)]
+    sections = [_HEAD, _earlier(found), _quality(found), _paired(found), _paired_others(found)]
     sections += [_others(found), _fit_times(found, alone), _all_times(found)]
     PAGE.write_text("\n".join(part for part in sections if part), encoding="utf-8")
+
+
+def _earlier(found: Found) -> str:
+    """Name the results of SASANet that were measured before its labels had a panel of teachers."""
+    earlier = [
+        f"{name} ({SHORT[system]})"
+        for system in OURS
+        for name, runs in found.items()
+        if system in runs and runs[system].get("teachers") != TEACHERS
+    ]
+    if not earlier:
+        return ""
+    return (
+        "Measured before labels were softened by a panel of teachers, with boosted trees alone and "
+        f"shorter training, and not yet measured anew: {', '.join(earlier)}.\n"
+    )
 
 
 def _systems(found: Found) -> list[str]:

@@ -12,6 +12,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from sasanet import Architecture, SASANetClassifier
 from sasanet.baselines import NAMClassifier
@@ -300,12 +301,15 @@ MOMENTS = 25
 
 
 @pytest.fixture
-def plain_heap(monkeypatch):
-    """Leave malloc alone: who is killed while it changes the setting would not set it back."""
-    monkeypatch.setenv("SASANET_MALLOC", "0")
+def restored(monkeypatch):
+    """Leave malloc alone; put gradients back: killed where torch.no_grad ends, they stay off."""
+    monkeypatch.setenv("SASANET_MALLOC", "0")  # likewise: who changes it would not set it back
+    with torch.enable_grad():
+        yield
+    torch.set_grad_enabled(True)
 
 
-@pytest.mark.usefixtures("plain_heap")
+@pytest.mark.usefixtures("restored")
 @pytest.mark.filterwarnings(UNRAISABLE)
 def test_a_fit_killed_at_any_call_leaves_the_first_model_or_the_second(model):
     fresh = make(type(model))
@@ -318,7 +322,7 @@ def test_a_fit_killed_at_any_call_leaves_the_first_model_or_the_second(model):
     assert n_old >= MOMENTS - 2  # only the last moments may come too late
 
 
-@pytest.mark.usefixtures("plain_heap")
+@pytest.mark.usefixtures("restored")
 @pytest.mark.filterwarnings(UNRAISABLE)
 def test_a_careless_model_killed_in_between_is_noticed():
     n_calls = calls_of_a_fit(make(CarelessClassifier))
@@ -346,7 +350,7 @@ def kill_after(model, seconds):
     assert not thread.is_alive()
 
 
-@pytest.mark.usefixtures("plain_heap")
+@pytest.mark.usefixtures("restored")
 @pytest.mark.filterwarnings(UNRAISABLE, UNHANDLED)
 def test_a_killed_thread_leaves_the_first_model_or_the_second(model):
     started, fresh = time.monotonic(), make(type(model)).fit(NEW, NEW_LABELS)

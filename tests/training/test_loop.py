@@ -8,11 +8,13 @@ import time
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
 
+from sasanet import SASANetClassifier
 from sasanet.table.columns import Columns
 from sasanet.training import loop
 from sasanet.training.loop import Rows
@@ -381,3 +383,12 @@ def test_a_level_never_seen_stays_no_information(make_network, rows, seeded):
     for embedding in (network.marginal.embedding, network.attribution.cell_embedding):
         assert (embedding.levels[0] == 0).all()
         assert (embedding.levels[1] != 0).all()
+
+
+def test_training_has_gradients_whatever_the_callers_mode():
+    model = SASANetClassifier(max_epochs=1, teacher_weight=0, random_state=0)
+    X = np.random.RandomState(0).randn(40, 2)
+    expected = model.fit(X, X[:, 0] > 0).predict_proba(X)
+    with torch.no_grad():
+        assert (model.fit(X, X[:, 0] > 0).predict_proba(X) == expected).all()
+        assert not torch.is_grad_enabled()
