@@ -25,6 +25,7 @@ from lightgbm import LGBMClassifier, LGBMRegressor
 from sklearn.metrics import roc_auc_score
 
 from bench import runner
+from bench.accuracy.measure import TEACHERS
 from bench.faithful.page import write_page
 from bench.tables import data
 from sasanet import SASANetClassifier, SASANetRegressor, datasets, load
@@ -143,7 +144,7 @@ N_TRAIN, N_JUDGED = 20_000, 100
 def known(name: str, correlation: float) -> dict[str, Any]:
     """Compare v and φ with the truth on three tables of one kind."""
     runs = [_known_once(name, correlation, seed) for seed in range(3)]
-    return {"features": MAKERS[name][1], "runs": runs}
+    return {"features": MAKERS[name][1], "teachers": TEACHERS, "runs": runs}
 
 
 def _known_once(name: str, correlation: float, seed: int) -> dict[str, float]:
