@@ -38,7 +38,8 @@ def test_mixed_labels_are_closer_to_the_truth(table):
 def out_of_fold(cells, labels, weights):
     data = TeacherData(cells, labels, weights, LEVELS, 0)
     everything = np.ones(len(labels), dtype=bool)
-    return panel._out_of_fold(data, everything, panel._make_panel(data), settings(), np.inf)
+    teachers = panel._make_panel(data)
+    return panel._Rehearsal(data, everything, teachers, settings(), np.inf).out_of_fold()
 
 
 def check_no_row_teaches_itself(cells, labels, weights):
@@ -202,17 +203,51 @@ def test_teachers_that_foresee_nothing_teach_nothing(table):
     assert found.clarity < 0.05
 
 
-def test_the_noisier_the_labels_the_more_is_the_teachers():
-    weights = [panel._weight(clarity) for clarity in np.linspace(0, 0.99, 50)]
-    assert weights[0] == 0.9
-    assert weights[-1] == 0.35
-    assert (np.diff(weights) <= 0).all()
+class Curve:
+    """A teacher whose error is known: so much with all rows, twice as much with half of them."""
+
+    name, is_rough = "curve", True
+
+    def __init__(self, truth, error):
+        self.truth, self.error = truth, error
+
+    def predict(self, data, seen, unseen, seed, end=np.inf):
+        del end
+        scale = self.error * len(data.labels) * 0.8 / max(1, seen.sum())
+        noise = np.random.RandomState(seed).randn(len(data.labels))
+        return (self.truth + np.sqrt(scale) * noise)[unseen]
+
+
+def weight_of(error, noise, n_rows=4000):
+    random = np.random.RandomState(1)
+    truth = random.randn(n_rows)
+    labels, cells = truth + np.sqrt(noise) * random.randn(n_rows), random.randn(n_rows, 1)
+    data = TeacherData(cells, labels, np.ones(n_rows), (None,), 0)
+    everything = np.ones(n_rows, dtype=bool)
+    teachers = [Curve(truth, error)]
+    rehearsal = panel._Rehearsal(data, everything, teachers, settings(share=None), np.inf)
+    return rehearsal.weight(rehearsal.out_of_fold(), [0], np.ones(1))
+
+
+def test_the_weight_follows_noise_and_error():
+    assert weight_of(error=0.0, noise=1.0) == 0.9
+    assert weight_of(error=0.3, noise=0.01) == 0.4
+    between = [weight_of(error, noise=1.0) for error in (0.05, 0.1, 0.2)]
+    assert 0.9 > between[0] > between[1] > between[2] > 0.4
+    # The formula itself, at the error that is there and the loss that it makes.
+    error, own = 0.1 / 0.6, 4000 / 1300
+    expected = (1.1 - error) / (1.1 - error + own * error)
+    assert between[1] == pytest.approx(expected, abs=0.05)
+
+
+def test_the_more_rows_the_more_the_labels_count():
+    assert weight_of(0.1, 1.0, n_rows=8000) < weight_of(0.1, 1.0, n_rows=4000)
 
 
 def test_a_weight_of_the_users_own_is_taken(table):
     cells, _, labels, weights = table
     found = soften_labels(cells, labels, weights, LEVELS, settings(share=None))
-    assert found.weight == panel._weight(found.clarity)
+    assert 0.4 <= found.weight <= 0.9
     assert soften_labels(cells, labels, weights, LEVELS, settings(share=0.2)).weight == 0.2
 
 

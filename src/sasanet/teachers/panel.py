@@ -33,7 +33,7 @@ from sasanet.arrays import Floats, Masks
 from sasanet.malloc import steady_heap
 from sasanet.teachers.data import Teacher, TeacherData
 from sasanet.teachers.linear import Linear
-from sasanet.teachers.stacking import losses, stack
+from sasanet.teachers.stacking import combine, losses, stack
 from sasanet.teachers.trees import make_trees
 
 _FOLDS = 5
@@ -42,8 +42,10 @@ _FEWEST_ROWS = 40  # with fewer there is nothing to learn from
 _FEWEST_IN_TIME = 500  # rows that a time limit must allow: teachers of fewer know too little
 _TRIAL_ROWS = 5_000  # what a first, timed fit learns from under a time limit
 _CLEAREST = 0.99
-_NOISY, _CLEAR = 0.65, 0.9  # clarity up to which labels are mostly noise, and from which hardly
-_NOISY_WEIGHT, _CLEAR_WEIGHT = 0.9, 0.35  # w there
+_CURVE_FOLDS = 2  # on which the teachers learn from half of the rows as well
+_ERROR_OF_GAIN = 1 / 0.6  # a teacher's error by what twice the rows gain: it falls like n^−0.7
+_ROWS_PER_LABEL = 1_300  # for every so many rows the network averages one more label
+_LEAST_WEIGHT, _MOST_WEIGHT = 0.4, 0.9  # of the teachers, whatever the curve says
 
 
 @dataclass(frozen=True)
@@ -96,21 +98,15 @@ def soften_labels(
     used = _affordable_rows(data, teachers[0], settings)
     if used is None:
         return SoftLabels(labels)
-    deadline = start + settings.time_limit
-    predictions = _out_of_fold(data, used, teachers, settings, deadline)
-    return _mix(data, int(used.sum()), teachers, predictions, settings.weight)
+    rehearsal = _Rehearsal(data, used, teachers, settings, start + settings.time_limit)
+    return _mix(rehearsal, rehearsal.out_of_fold())
 
 
-def _mix(
-    data: TeacherData,
-    n_used: int,
-    teachers: Sequence[Teacher],
-    predictions: Sequence[Floats],
-    weight: float | None,
-) -> SoftLabels:
+def _mix(rehearsal: _Rehearsal, predictions: Sequence[Floats]) -> SoftLabels:
     """Weigh the teachers by what they foresee, and mix their prediction into the labels."""
-    plain, n_rows, squared = data.expectations, len(data.labels), data.n_classes == 0
-    complete = [~np.isnan(p.reshape(n_rows, -1)).any(1) for p in predictions]
+    data, teachers = rehearsal.data, rehearsal.teachers
+    plain, squared, n_used = data.expectations, data.n_classes == 0, int(rehearsal.used.sum())
+    complete = [_known_rows(p) for p in predictions]
     most = max(known.sum() for known in complete)
     kept = [t for t, known in enumerate(complete) if known.sum() == most]  # the others ran late
     known = np.all([complete[t] for t in kept], axis=0)
@@ -122,7 +118,9 @@ def _mix(
     clarity = _clarity(plain[known], mixed, data.weights[known], squared)
     if clarity == 0:
         return SoftLabels(data.labels, 0.0, n_used)
-    share = _weight(clarity) if weight is None else weight
+    share = rehearsal.settings.weight
+    if share is None:
+        share = rehearsal.weight(predictions, kept, found)
     soft = plain.astype(float)
     soft[known] += share * (mixed - plain[known])
     panel = tuple((teachers[t].name, float(w)) for t, w in zip(kept, found, strict=True))
@@ -130,14 +128,9 @@ def _mix(
     return SoftLabels(soft, clarity, n_used, share, panel, float(rough / found.sum()))
 
 
-def _weight(clarity: float) -> float:
-    """Return w: the noisier the labels, the more of them is the teachers' prediction.
-
-    What the teachers leave unexplained is noise of the labels or their own error. Where they
-    explain little it is nearly all noise, and the labels' share is only there to correct them;
-    where they explain nearly all, their error is as large as the noise.
-    """
-    return float(np.interp(clarity, [_NOISY, _CLEAR], [_NOISY_WEIGHT, _CLEAR_WEIGHT]))
+def _known_rows(prediction: Floats) -> Masks:
+    """Return which rows have a prediction."""
+    return np.asarray(~np.isnan(prediction.reshape(len(prediction), -1)).any(1))
 
 
 def _make_panel(data: TeacherData) -> list[Teacher]:
@@ -184,36 +177,76 @@ def _affordable_rows(data: TeacherData, trees: Teacher, settings: TeacherSetting
     return sample if _enough(data, sample) else None
 
 
-def _out_of_fold(
-    data: TeacherData,
-    used: Masks,
-    teachers: Sequence[Teacher],
-    settings: TeacherSettings,
-    deadline: float,
-) -> list[Floats]:
-    """Return every teacher's out-of-fold predictions, [n] or [n, C]; NaN for want of time."""
-    predictions = [np.full(data.shape, np.nan) for _ in teachers]
-    folds = list(_folds(data, settings.seed))
-    jobs = [(t, unseen) for t in range(len(teachers)) for unseen in folds]
-    n_threads = settings.n_threads if len(data.labels) >= _LARGE else 1
+@dataclass(frozen=True)
+class _Rehearsal:
+    """Teachers who learn from some rows and predict the others, until the deadline."""
 
-    def predict(job: tuple[int, tuple[int, Masks]]) -> None:
-        number, (t, unseen) = job
-        left = deadline - time.monotonic()
-        if left <= 0:
-            return
-        # Each fit may take its share of what is left, so that the last ones get theirs.
-        end = time.monotonic() + left / math.ceil((len(jobs) - number) / n_threads)
-        seen = used & ~unseen
-        predictions[t][unseen] = teachers[t].predict(data, seen, unseen, settings.seed, end)
+    data: TeacherData
+    used: Masks  # rows to learn from
+    teachers: Sequence[Teacher]
+    settings: TeacherSettings
+    deadline: float
 
-    with steady_heap():
-        if n_threads == 1:
-            list(map(predict, enumerate(jobs)))
-        else:
-            with ThreadPoolExecutor(n_threads) as pool:
-                list(pool.map(predict, enumerate(jobs)))
-    return predictions
+    def out_of_fold(self) -> list[Floats]:
+        """Return every teacher's out-of-fold predictions, [n] or [n, C]; NaN for want of time."""
+        folds = [(self.used & ~unseen, unseen) for unseen in _folds(self.data, self.settings.seed)]
+        return self._predict(range(len(self.teachers)), folds)
+
+    def weight(self, predictions: Sequence[Floats], kept: Sequence[int], found: Floats) -> float:
+        """Return w, by how much the teachers lose when they learn from half of the rows.
+
+        The loss L of a prediction is the noise of the labels and the teachers' error e. What twice
+        the rows gain tells e, as the error of such models falls like n^−0.7. A label of the
+        network's own is as good as the teachers' prediction where the noise, averaged over the m
+        labels that the network learns a place from, is as small as e:
+
+            w = (L − e) / (L − e + m e),   m = n / 1300
+        """
+        data, squared = self.data, self.data.n_classes == 0
+        random = np.random.RandomState(self.settings.seed)
+        half = self.used & (random.rand(len(self.used)) < 0.5)
+        folds = list(_folds(data, self.settings.seed))[:_CURVE_FOLDS]
+        fewer = self._predict(kept, [(half & ~unseen, unseen) for unseen in folds])
+        rows = np.any(folds, axis=0) & np.all([_known_rows(p) for p in fewer], axis=0)
+        if not data.weights[rows].any():
+            return _LEAST_WEIGHT
+        plain, weights = data.expectations[rows], data.weights[rows]
+
+        def loss(parts: Sequence[Floats]) -> float:
+            mixed = combine([part[rows] for part in parts], found, plain, weights, squared)
+            return float(np.average(losses(plain, mixed, squared), weights=weights))
+
+        whole = loss([predictions[t] for t in kept])
+        error = np.clip((loss(fewer) - whole) * _ERROR_OF_GAIN, 0.0, whole)
+        own = len(data.labels) / _ROWS_PER_LABEL
+        share = (whole - error) / (whole - error + own * error) if whole > 0 else _LEAST_WEIGHT
+        return float(np.clip(share, _LEAST_WEIGHT, _MOST_WEIGHT))
+
+    def _predict(self, chosen: Sequence[int], folds: Sequence[tuple[Masks, Masks]]) -> list[Floats]:
+        """Return the predictions of some teachers in pairs of rows to learn from and to predict."""
+        predictions = [np.full(self.data.shape, np.nan) for _ in chosen]
+        jobs = [(place, fold) for place in range(len(chosen)) for fold in folds]
+        n_threads = self.settings.n_threads if len(self.data.labels) >= _LARGE else 1
+
+        def predict(job: tuple[int, tuple[int, tuple[Masks, Masks]]]) -> None:
+            number, (place, (seen, unseen)) = job
+            left = self.deadline - time.monotonic()
+            if left <= 0:
+                return
+            # Each fit may take its share of what is left, so that the last ones get theirs.
+            end = time.monotonic() + left / math.ceil((len(jobs) - number) / n_threads)
+            teacher = self.teachers[chosen[place]]
+            predictions[place][unseen] = teacher.predict(
+                self.data, seen, unseen, self.settings.seed, end
+            )
+
+        with steady_heap():
+            if n_threads == 1:
+                list(map(predict, enumerate(jobs)))
+            else:
+                with ThreadPoolExecutor(n_threads) as pool:
+                    list(pool.map(predict, enumerate(jobs)))
+        return predictions
 
 
 def _folds(data: TeacherData, seed: int) -> Iterator[Masks]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from scipy.optimize import minimize, nnls
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 
 from sasanet.arrays import Floats
 
@@ -31,38 +31,57 @@ def stack(
 ) -> tuple[Floats, Floats]:
     """Return the weight of each teacher, and their weighted prediction of the same rows.
 
+    Shape: T predictions and labels [n] (or [n, C]), weights [n] → [T], [n] (or [n, C]).
+    """
+    choose = _weigh_numbers if squared else _weigh_probabilities
+    found = choose(predictions, labels, weights)
+    return found, combine(predictions, found, labels, weights, squared)
+
+
+def combine(
+    predictions: Sequence[Floats], found: Floats, labels: Floats, weights: Floats, squared: bool
+) -> Floats:
+    """Return the weighted prediction of several teachers.
+
     Numbers are added around the mean of the labels; probabilities are combined by their logarithms
     and normalised, which also corrects teachers that are too sure or not sure enough.
 
-    Shape: T predictions and labels [n] (or [n, C]), weights [n] → [T], [n] (or [n, C]).
+    Shape: T predictions [n] (or [n, C]), found [T], labels and weights of the rows → as one of T.
     """
     if squared:
-        return _stack_numbers(predictions, labels, weights)
-    pairs = labels.ndim == 1  # two classes: the second's probability
-    shares = [np.stack([1 - p, p], 1) if pairs else p for p in predictions]
-    logs = np.log(np.clip(np.stack(shares), _TINY, 1))  # [T, n, C]
-    wanted = np.stack([1 - labels, labels], 1) if pairs else labels
+        mean = np.average(labels, weights=weights)
+        return np.asarray(mean + (np.stack(predictions, 1) - mean) @ found)
+    mixed = softmax(np.tensordot(found, _logarithms(predictions), 1), axis=1)
+    return np.asarray(mixed[:, 1] if labels.ndim == 1 else mixed)
+
+
+def _weigh_numbers(predictions: Sequence[Floats], labels: Floats, weights: Floats) -> Floats:
+    """Return least-squares weights of at least 0: [T]."""
+    mean = np.average(labels, weights=weights)
+    root = np.sqrt(weights / weights.mean())
+    centred = np.stack(predictions, 1) - mean
+    return np.asarray(nnls(centred * root[:, None], (labels - mean) * root)[0])
+
+
+def _weigh_probabilities(predictions: Sequence[Floats], labels: Floats, weights: Floats) -> Floats:
+    """Return the weights of at least 0 with the smallest cross-entropy: [T]."""
+    logs = _logarithms(predictions)
+    wanted = np.stack([1 - labels, labels], 1) if labels.ndim == 1 else labels
     share = weights / weights.sum()
 
-    def loss(w: Floats) -> tuple[float, Floats]:
+    def loss(found: Floats) -> tuple[float, Floats]:
         """Return the cross-entropy of softmax(Σ w_t log p_t), and its gradient."""
-        scores = np.tensordot(w, logs, 1)
-        errors = np.exp(scores - logsumexp(scores, axis=1, keepdims=True)) - wanted
-        value = share @ (logsumexp(scores, axis=1) * wanted.sum(1) - (scores * wanted).sum(1))
-        return float(value), np.einsum("tnc,nc,n->t", logs, errors, share)
+        scores = np.tensordot(found, logs, 1)
+        value = share @ (logsumexp(scores, axis=1) - (scores * wanted).sum(1))
+        errors = (softmax(scores, axis=1) - wanted) * share[:, None]
+        return float(value), np.einsum("tnc,nc->t", logs, errors)
 
     start = np.full(len(logs), 1 / len(logs))
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(logs)).x
-    scores = np.tensordot(found, logs, 1)
-    mixed = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
-    return found, mixed[:, 1] if pairs else mixed
+    bounds = [(0, None)] * len(logs)
+    return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x)
 
 
-def _stack_numbers(
-    predictions: Sequence[Floats], labels: Floats, weights: Floats
-) -> tuple[Floats, Floats]:
-    mean = np.average(labels, weights=weights)
-    centred = np.stack(predictions, 1) - mean
-    root = np.sqrt(weights / weights.mean())
-    found, _ = nnls(centred * root[:, None], (labels - mean) * root)
-    return found, mean + centred @ found
+def _logarithms(predictions: Sequence[Floats]) -> Floats:
+    """Return log p of every class: T of [n] (the second class) or [n, C] → [T, n, C]."""
+    shares = [np.stack([1 - p, p], 1) if p.ndim == 1 else p for p in predictions]
+    return np.log(np.clip(np.stack(shares), _TINY, 1))

@@ -18,8 +18,9 @@ max_epochs                s / (1 − c) steps,   600,000 · (1 + c) / rows, from
                           (4 to 100 epochs)    100 and no such limit)
 patience                  all epochs: the learning rate must reach zero
 ------------------------  ------------------------------------------------------------------------
-teacher_weight            0.9 of every label up to c = 0.65, falling to 0.35 at c = 0.9
-                          (``teachers/panel.py``); 0 for the paper's sequence modules
+teacher_weight            0.4 to 0.9 of every label, by how much the teachers lose when they learn
+                          from half of the rows (``teachers/panel.py``); 0 for the paper's sequence
+                          modules
 ------------------------  ------------------------------------------------------------------------
 knots of a number         32, on rough tables more: 32 · (rows · c / (1 − c) / 5,000)^0.8, at most
                           128; an Architecture of your own says how many
@@ -96,7 +97,7 @@ class SASANetHyperparameters(Hyperparameters):
     dropout: float
     attribution_steps: int
     attribution_rate: float  # a learning rate too: distillation has no use for large steps
-    teacher_weight: float | None  # None: by the clarity of the labels
+    teacher_weight: float | None  # None: the teachers' learning curve decides
 
 
 @dataclass(frozen=True)
@@ -127,8 +128,9 @@ def resolve(
         n_knots = _knots(n_rows, clarity, roughness, architecture.n_knots)
         architecture = replace(architecture, n_knots=n_knots)
     is_set = architecture.marginal == "set"
-    by_clarity = is_set and parameters["teacher_weight"] == "auto"
-    teacher = None if by_clarity else read_real(parameters, "teacher_weight", below=1, auto=0.0)
+    teacher: float | None = read_real(parameters, "teacher_weight", below=1, auto=0.0)
+    if is_set and isinstance(parameters["teacher_weight"], str):  # "auto"
+        teacher = None
     situation = _Situation(n_rows, clarity, teacher != 0, parameters["preset"] == "best")
     dropout = (0.3 if situation.is_small else 0.1) * (1 - clarity)
     draws = min(max(20 * n_rows, 60_000), 250_000)
