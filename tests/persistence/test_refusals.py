@@ -86,6 +86,7 @@ CHANGES = {
     "task": lambda saved: saved["target"].update(task="regression"),
     "cap": lambda saved: saved.update(cap="high"),
     "negative cap": lambda saved: saved.update(cap=-1.0),
+    "tiny cap": lambda saved: saved.update(cap=1e-300),
     "class": lambda saved: saved.update({"class": "os.system"}),
     "history": lambda saved: saved.update(history=[1]),
     "importances": lambda saved: saved.update(importances=[1.0]),

@@ -42,6 +42,8 @@ _FIELDS = (
 _LARGEST = float(np.finfo(np.float64).max)
 _MOST_POSITIONS = 4096  # of a profile: beyond it only memory is spent
 _TASKS = {"SASANetClassifier": ("binary", "multiclass"), "SASANetRegressor": ("regression",)}
+# The cap is log n: of one row to more rows than there are. Far outside, ratios to it overflow.
+_SMALLEST_CAP, _LARGEST_CAP = 0.01, 1e6
 
 
 # --- a fitted model as data ----------------------------------------------------------------------
@@ -171,7 +173,8 @@ def _read_importances(saved: Any, n_features: int) -> Any:
 def read_cap(saved: Mapping[str, Any]) -> float:
     """Return the bound of the network's output."""
     cap = saved["cap"]
-    expect(cap is None or (_is_finite(cap) and cap > 0), "a cap above 0, or none", cap)
+    bounded = cap is None or (_is_finite(cap) and _SMALLEST_CAP <= cap <= _LARGEST_CAP)
+    expect(bounded, f"a cap from {_SMALLEST_CAP} to {_LARGEST_CAP:g}, or none", cap)
     return math.inf if cap is None else float(cap)
 
 
