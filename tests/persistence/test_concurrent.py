@@ -5,11 +5,11 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 
 import numpy as np
 import pytest
 
+import careless_saver
 from sasanet import Architecture, SASANetClassifier, load
 from sasanet.datasets import load_penguins
 from sasanet.persistence import folder as model_folder
@@ -68,17 +68,7 @@ def test_savers_and_loaders_do_not_disturb_each_other(two, tmp_path):
 
 def test_savers_that_do_not_take_turns_would_be_noticed(two, tmp_path, monkeypatch):
     """The twin: a saver that tidies up before its own description is in place."""
-
-    def write_files(folder, description, weights, digest, audit):
-        del audit
-        folder.mkdir(parents=True, exist_ok=True)
-        for old in folder.glob("weights-*"):
-            old.unlink(missing_ok=True)
-        time.sleep(0.002)
-        (folder / model_folder.weights_name(digest)).write_bytes(weights)
-        (folder / "model.json").write_bytes(description)
-
-    monkeypatch.setattr(model_folder, "write_files", write_files)
+    monkeypatch.setattr(model_folder, "write_files", careless_saver.write_files)
     assert disturb(two, tmp_path / "model") != []
 
 

@@ -12,6 +12,7 @@ import jinja2
 import numpy as np
 import pytest
 
+import careless_saver
 from sasanet.cli.files import parquet_table, writing
 from sasanet.estimator.sasanet import SASANetModel
 from sasanet.persistence import folder as model_folder
@@ -175,16 +176,7 @@ def test_concurrent():
 
 
 def test_concurrent_savers_that_tidy_up_too_early_are_noticed(monkeypatch):
-    def write_files(folder, description, weights, digest, audit):
-        del audit
-        folder.mkdir(parents=True, exist_ok=True)
-        for old in folder.glob("weights-*"):
-            old.unlink(missing_ok=True)
-        time.sleep(0.002)
-        (folder / model_folder.weights_name(digest)).write_bytes(weights)
-        (folder / "model.json").write_bytes(description)
-
-    monkeypatch.setattr(model_folder, "write_files", write_files)
+    monkeypatch.setattr(model_folder, "write_files", careless_saver.write_files)
     assert first_defect("concurrent", range(3)) != ""
 
 

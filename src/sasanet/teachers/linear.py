@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from sasanet.arrays import Floats, Masks
 from sasanet.teachers.data import TeacherData, class_shares, stopping_rows
-from sasanet.teachers.stacking import losses
+from sasanet.teachers.stacking import mean_loss
 
 _KNOTS = 10  # of a number column, at quantiles
 _RARE = 10  # rows: rarer levels have no coefficient
@@ -52,12 +52,14 @@ class Linear:
         most = _MOST_CELLS // (design.width * max(1, data.n_classes))
         fitted, held_out = _sample(fitted, most, seed), _sample(held_out, most, seed)
         columns, judged = design(data.cells[fitted]), design(data.cells[held_out])
+        wanted = data.expectations[held_out]
         best, smallest = None, math.inf
         for penalty in _PENALTIES:
             if best is not None and time.monotonic() > end:
                 break
             model = _fit(data, fitted, columns, penalty)
-            loss = _loss(_expectation(model, judged, data), data, held_out)
+            expected = _expectation(model, judged, data)
+            loss = mean_loss(wanted, expected, data.weights[held_out], squared=not data.n_classes)
             if loss < smallest:
                 best, smallest = model, loss
         rows = np.flatnonzero(unseen)
@@ -154,8 +156,3 @@ def _expectation(model: Any, columns: Floats, data: TeacherData) -> Floats:
     if not data.n_classes:
         return np.asarray(model.predict(columns))
     return class_shares(model, columns, data.n_classes)
-
-
-def _loss(expected: Floats, data: TeacherData, rows: NDArray[np.intp]) -> float:
-    found = losses(data.expectations[rows], expected, squared=not data.n_classes)
-    return float(np.average(found, weights=data.weights[rows]))

@@ -33,7 +33,7 @@ from sasanet.arrays import Floats, Masks
 from sasanet.malloc import steady_heap
 from sasanet.teachers.data import Teacher, TeacherData
 from sasanet.teachers.linear import Linear
-from sasanet.teachers.stacking import combine, losses, stack
+from sasanet.teachers.stacking import combine, mean_loss, spread, stack
 from sasanet.teachers.trees import make_trees
 
 _FOLDS = 5
@@ -50,7 +50,7 @@ _LEAST_WEIGHT, _MOST_WEIGHT = 0.4, 0.9  # of the teachers, whatever the curve sa
 
 @dataclass(frozen=True)
 class TeacherSettings:
-    """How labels are softened: the weight w (``None``: by clarity), seconds, threads, seed."""
+    """How labels are softened: the weight w (``None``: by the curve), seconds, threads, seed."""
 
     task: str
     weight: float | None
@@ -214,7 +214,7 @@ class _Rehearsal:
 
         def loss(parts: Sequence[Floats]) -> float:
             mixed = combine([part[rows] for part in parts], found, plain, weights, squared)
-            return float(np.average(losses(plain, mixed, squared), weights=weights))
+            return mean_loss(plain, mixed, weights, squared)
 
         whole = loss([predictions[t] for t in kept])
         error = np.clip((loss(fewer) - whole) * _ERROR_OF_GAIN, 0.0, whole)
@@ -263,8 +263,6 @@ def _folds(data: TeacherData, seed: int) -> Iterator[Masks]:
 
 def _clarity(labels: Floats, expected: Floats, weights: Floats, squared: bool) -> float:
     """Return the share of the labels' spread that the expectations explain, between 0 and 0.99."""
-    prior = np.average(labels, axis=0, weights=weights)
-    known, unknown = (losses(labels, guess, squared) for guess in (expected, prior))
-    spread = np.average(unknown, weights=weights)
-    share = 1 - np.average(known, weights=weights) / spread if spread > 0 else 0.0
+    unknown = spread(labels, weights, squared)
+    share = 1 - mean_loss(labels, expected, weights, squared) / unknown if unknown > 0 else 0.0
     return float(np.clip(share, 0, _CLEAREST))

@@ -26,6 +26,16 @@ def losses(labels: Floats, expected: Floats, squared: bool) -> Floats:
     return -(labels * np.log(expected) + (1 - labels) * np.log(1 - expected))
 
 
+def mean_loss(labels: Floats, expected: Floats, weights: Floats, squared: bool) -> float:
+    """Return the weighted mean of the losses; ``expected`` may be one prediction for all rows."""
+    return float(np.average(losses(labels, expected, squared), weights=weights))
+
+
+def spread(labels: Floats, weights: Floats, squared: bool) -> float:
+    """Return the loss of a constant prediction: the labels' variance or entropy."""
+    return mean_loss(labels, np.average(labels, axis=0, weights=weights), weights, squared)
+
+
 def stack(
     predictions: Sequence[Floats], labels: Floats, weights: Floats, squared: bool
 ) -> tuple[Floats, Floats]:

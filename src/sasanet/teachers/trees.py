@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sasanet.arrays import Floats, Masks
 from sasanet.errors import SlowTeacherWarning, warn_user
 from sasanet.teachers.data import Teacher, TeacherData, stopping_rows
 from sasanet.teachers.scikit_trees import ScikitTrees
-from sasanet.teachers.stacking import losses
+from sasanet.teachers.stacking import spread
 
 _HELD_OUT = 0.1  # of the rows seen: they say when to stop
 _MOST_TREES = 1000
@@ -104,7 +103,8 @@ class Trees:
                 raise EarlyStopException(state.iteration, state.evaluation_result_list)
 
         training = dataset(fitted)
-        gain = (_HARDLY_A_GAIN if len(fitted) < _SMALL else _NO_GAIN) * _spread(data, fitted)
+        gain = _HARDLY_A_GAIN if len(fitted) < _SMALL else _NO_GAIN
+        gain *= spread(data.expectations[fitted], data.weights[fitted], not data.n_classes)
         patience = lightgbm.early_stopping(_PATIENCE, verbose=False, min_delta=gain)
         return lightgbm.train(
             settings,
@@ -130,10 +130,3 @@ class Trees:
                 "min_data_per_group": min(100, max(5, n_rows // 100)),
             }
         )
-
-
-def _spread(data: TeacherData, rows: NDArray[np.intp]) -> float:
-    """Return the loss of a constant prediction: the labels' variance or entropy."""
-    labels, weights = data.expectations[rows], data.weights[rows]
-    prior = np.average(labels, axis=0, weights=weights)
-    return float(np.average(losses(labels, prior, data.n_classes == 0), weights=weights))
