@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bench import runner
+from bench import ebm, runner
 from bench.accuracy.fit_time import chosen_settings, timed_fits
 from bench.accuracy.measure import scores
 from bench.accuracy.rivals import Task
@@ -163,6 +163,8 @@ JOBS: dict[str, runner.Job] = {
         for name in ("census", *data.NAMES)
     },
     "explain-million": explain_million,
+    "ebm-census": ebm.census_rate,
+    "ebm-known": ebm.known_error,
     **{f"scaling-{n}": partial(scaling, n) for n in (10, 40, 160, 640)},
     **{
         f"module-{name}": partial(modules, name)

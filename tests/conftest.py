@@ -16,6 +16,10 @@ from sasanet.network.coalitions import random_orders
 from sasanet.network.sasanet import SASANet
 from sasanet.table.columns import Columns
 
+# One thread in each test process: `make test` has one process per core, and children that tests
+# fork would wait for ever for threads that only their parent has.
+torch.set_num_threads(1)
+
 SMALL = {
     "attribution": "context",  # the default is a formula and has no parameters to stir
     "width": 12,

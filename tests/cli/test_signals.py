@@ -2,33 +2,12 @@
 
 import os
 import signal
-import subprocess
-import sys
-import textwrap
 
 import pytest
 
 from cli_run import done, files
-
-pytestmark = pytest.mark.slow  # every case starts an interpreter
-
-CODE = """
-import os, signal, sys
-from sasanet import cli
 from sasanet.cli.files import writing
-
-wanted = getattr(signal, sys.argv.pop(1))
-write = writing._CsvWriter.write
-
-def end(self, part):
-    write(self, part)
-    os.kill(os.getpid(), wanted)
-
-writing._CsvWriter.write = end
-{twin}
-cli.main()
-"""
-TWIN = "signal.signal = lambda *_: None"  # a command that takes no notice of signals
+from torture.processes import Child, command
 
 
 @pytest.fixture(scope="module")
@@ -40,21 +19,27 @@ def place(tmp_path_factory):
     return folder
 
 
-def interrupt(place, folder, name, twin=""):
+def interrupt(place, folder, wanted, monkeypatch):
     """Send a signal to ``sasanet predict`` after it has written its draft; return its exit code."""
     (folder / "out.csv").write_text("old")
+    write = writing._CsvWriter.write
+
+    def end(self, part):
+        write(self, part)
+        os.kill(os.getpid(), wanted)
+
+    monkeypatch.setattr(writing._CsvWriter, "write", end)
     words = ["predict", place / "m", place / "t.csv", "--out", folder / "out.csv", "--force"]
-    code = textwrap.dedent(CODE).format(twin=twin)
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    return subprocess.run([sys.executable, "-c", code, name, *words], env=environment).returncode
+    return Child(command(*words)).wait().code
 
 
-@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGINT", 130)])
-def test_a_command_that_is_ended_leaves_no_draft(name, code, place, tmp_path):
-    assert interrupt(place, tmp_path, name) == code
+@pytest.mark.parametrize("wanted", [signal.SIGTERM, signal.SIGINT])
+def test_a_command_that_is_ended_leaves_no_draft(wanted, place, tmp_path, monkeypatch):
+    assert interrupt(place, tmp_path, wanted, monkeypatch) == 128 + wanted
     assert files(tmp_path) == {"out.csv": b"old"}
 
 
-def test_a_command_without_a_handler_leaves_one(place, tmp_path):
-    assert interrupt(place, tmp_path, "SIGTERM", TWIN) == -signal.SIGTERM
+def test_a_command_without_a_handler_leaves_one(place, tmp_path, monkeypatch):
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # a command that ignores signals
+    assert interrupt(place, tmp_path, signal.SIGTERM, monkeypatch) == -signal.SIGTERM
     assert len(files(tmp_path)) == 2

@@ -2,9 +2,8 @@
 
 import datetime as dt
 import json
-import subprocess
+import resource
 import sys
-import textwrap
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from sasanet.checksums import sealed
 from sasanet.datasets import load_penguins
 from sasanet.errors import InvalidInputError, SavedFileError
 from sasanet.persistence.description import fewest_weights
+from torture.processes import Child
 
 SMALL = Architecture(width=4, marginal_layers=(3,))
 QUICK = {"max_epochs": 1, "teacher_weight": 0, "random_state": 0}
@@ -109,19 +109,17 @@ def test_every_value_of_a_resealed_description_is_checked(name, model, tmp_path)
     assert "\n" not in str(caught.value)
 
 
-LARGE = """
-import resource, sys
-from sasanet import load
-from sasanet.errors import SavedFileError
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-try:
-    load(sys.argv[1])
-except SavedFileError as error:
-    assert "at most" in str(error), error
-else:
-    raise SystemExit("it was loaded")
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-"""
+def grown_by_refusing(path):
+    """Return work that is refused a model, and says how many bytes of memory that took."""
+
+    def work():
+        unit = 1024 if sys.platform == "linux" else 1
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        with pytest.raises(SavedFileError, match="at most"):
+            load(path)
+        return str((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * unit)
+
+    return work
 
 
 @pytest.mark.parametrize(
@@ -130,10 +128,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 def test_a_network_larger_than_its_weights_is_refused_before_it_is_built(sizes, model, tmp_path):
     model.save(tmp_path)
     changed(tmp_path, lambda saved: saved["architecture"].update(sizes))
-    command = [sys.executable, "-c", textwrap.dedent(LARGE), tmp_path]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    unit = 1024 if sys.platform == "linux" else 1
-    assert int(done.stdout) * unit < 500e6
+    assert int(Child(grown_by_refusing(tmp_path)).wait().said) < 500e6
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,19 @@
 
 import copy
 import json
+import os
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
-from sasanet import Architecture, SASANetClassifier, SASANetRegressor, load
+from sasanet import Architecture, SASANetClassifier, SASANetRegressor, load, whole_files
 from sasanet.audit import Audit
 from sasanet.checksums import sealed
 from sasanet.datasets import load_penguins
 from sasanet.errors import InvalidInputError, SavedFileError
+from sasanet.persistence import folder as saving
+from torture.processes import Child
 from training_rows import briefly
 
 QUICK = {"max_epochs": 1, "teacher_weight": 0, "random_state": 0}
@@ -81,37 +82,34 @@ def test_saving_never_overwrites_what_is_not_a_model(model, tmp_path):
     assert (tmp_path / "thesis.txt").read_text() == "five years of work"
 
 
-DYING = """
-import os, sys
-from sasanet import load, whole_files
-from sasanet.persistence import folder
-model = load(sys.argv[1])
-next(model.network_.parameters()).data.add_(1.0)
-written, write = [], folder.write_whole
-def die(path, content):
-    if len(written) == survived:
-        with whole_files.replacing(path) as draft:
-            draft.write_bytes(content[: len(content) // 2])
-            os._exit(9)
-    written.append(path)
-    write(path, content)
-folder.write_whole = die
-for survived, path in enumerate(sys.argv[1:]):
-    if not (child := os.fork()):
+def dying_save(model, path, survived):
+    """Return work that is killed in the middle of the file after so many."""
+
+    def work():
+        written, write = [], saving.write_whole
+
+        def die(file, content):
+            if len(written) == survived:
+                with whole_files.replacing(file) as draft:
+                    draft.write_bytes(content[: len(content) // 2])
+                    os._exit(9)
+            written.append(file)
+            write(file, content)
+
+        saving.write_whole = die  # in the child only
+        next(model.network_.parameters()).data.add_(1.0)
         model.save(path)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
-"""
+        return "it was saved"
+
+    return work
 
 
-def test_a_killed_save_leaves_the_old_model(model, tmp_path):
-    """Killed while it writes the weights, and while it writes the description."""
+@pytest.mark.parametrize(("survived", "killed"), [(0, "weights"), (1, "description")])
+def test_a_killed_save_leaves_the_old_model(survived, killed, model, tmp_path):
     X, _ = load_penguins()
-    folders = [tmp_path / name for name in ("weights", "description")]
-    for folder in folders:
-        model.save(folder)
-    subprocess.run([sys.executable, "-c", DYING, *folders], check=True)
-    for folder in folders:
-        assert (load(folder).predict_proba(X) == model.predict_proba(X)).all()
+    model.save(tmp_path / killed)
+    assert Child(dying_save(model, tmp_path / killed, survived)).wait().code == 9
+    assert (load(tmp_path / killed).predict_proba(X) == model.predict_proba(X)).all()
 
 
 DAMAGE = {
