@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOWEST := .venv-lowest
+RELEASE := .venv-release
 TABLES := $(addprefix paper-,prediction masking timing values figures)
 # One test process per core, one thread in each: torch's threads only wait for each other when all cores are busy.
 JOBS ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
@@ -11,7 +12,7 @@ test test-lowest coverage torture: export OMP_NUM_THREADS := 1
 BROWSER := $(firstword $(foreach name,chromium chromium-browser google-chrome,$(shell command -v $(name))))
 PARALLEL := --numprocesses $(JOBS) --dist worksteal
 
-.PHONY: demo test test-lowest coverage browser browser-on-ci lint types check hooks docs clean bench-core bench-faithful bench-accuracy bench-ladder bench-stream torture paper $(TABLES) paper-quick picture readme-table
+.PHONY: demo test test-lowest coverage dependencies browser browser-on-ci lint types check hooks docs clean bench-core bench-faithful bench-accuracy bench-ladder bench-stream torture paper $(TABLES) paper-quick picture readme-table
 .DEFAULT_GOAL := test
 
 # One environment for everything; rebuilt when the requirements change.
@@ -46,6 +47,18 @@ $(LOWEST)/.ready: pyproject.toml constraints.txt tools/lowest_versions.py
 	$(LOWEST)/bin/python tools/lowest_versions.py test > $(LOWEST)/lowest.txt
 	cat $(LOWEST)/lowest.txt
 	$(LOWEST)/bin/python -m pip install --quiet -r $(LOWEST)/lowest.txt --editable .
+	touch $@
+
+# What a release stands on: a bill of materials (CycloneDX) of the environment in dist, then the known vulnerabilities of
+# its packages. Fails where a package has one, and where the package index cannot be asked.
+dependencies: $(READY) $(RELEASE)/.ready
+	mkdir -p dist
+	$(RELEASE)/bin/cyclonedx-py environment $(VENV) --output-file dist/bill-of-materials.json
+	$(RELEASE)/bin/pip-audit --strict --skip-editable --path $$($(BIN)/python -c "import site; print(site.getsitepackages()[0])")
+
+$(RELEASE)/.ready: constraints.txt
+	$(PYTHON) -m venv --clear $(RELEASE)
+	$(RELEASE)/bin/python -m pip install --quiet -c constraints.txt cyclonedx-bom pip-audit
 	touch $@
 
 # The report's tests open it in a real browser and are skipped without one. Only this step installs it, as root from
@@ -133,4 +146,4 @@ picture: $(READY) browser
 	$(BIN)/python -m bench.picture
 
 clean:
-	rm -rf $(VENV) $(LOWEST) demo-output htmlcov .coverage .coverage.* docs/_build docs/api docs/examples
+	rm -rf $(VENV) $(LOWEST) $(RELEASE) demo-output htmlcov .coverage .coverage.* docs/_build docs/api docs/examples
