@@ -25,7 +25,7 @@ from typer.testing import CliRunner, Result
 
 from sasanet import load
 from sasanet.cli.app import app
-from sasanet.cli.files import model_rows
+from sasanet.scale import work
 from torture.case import REFUSED, RIGHT, Outcome, expect
 from torture.draw import Draw
 from torture.inputs import csv_files, parquet_files
@@ -95,12 +95,12 @@ def _draw_file(draw: Draw, X: pd.DataFrame) -> TableFile:
 @contextmanager
 def _small_batches(draw: Draw) -> Iterator[None]:
     """Read a few rows at once: what happens between two batches is seen in small files too."""
-    kept = model_rows._FEWEST_ROWS, model_rows._NUMBERS_AT_ONCE
-    model_rows._FEWEST_ROWS, model_rows._NUMBERS_AT_ONCE = draw.one_of((2, 5, 100)), 1
+    kept = work._FEWEST_ROWS, work._NUMBERS_AT_ONCE
+    work._FEWEST_ROWS, work._NUMBERS_AT_ONCE = draw.one_of((2, 5, 100)), 1
     try:
         yield
     finally:
-        model_rows._FEWEST_ROWS, model_rows._NUMBERS_AT_ONCE = kept
+        work._FEWEST_ROWS, work._NUMBERS_AT_ONCE = kept
 
 
 def _ending(draw: Draw, name: str) -> str:

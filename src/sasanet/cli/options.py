@@ -26,7 +26,12 @@ class Preset(StrEnum):
 
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="Directory written by `fit`.")]
 TablePath = Annotated[
-    Path, typer.Argument(metavar="TABLE", help="CSV (also gzipped) or Parquet.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="TABLE",
+        help="CSV (also gzipped), Parquet, or a folder of Parquet files.",
+        show_default=False,
+    ),
 ]
 Target = Annotated[str, typer.Option(help="Column to predict.", show_default=False)]
 LabelColumn = Annotated[
@@ -38,7 +43,8 @@ Force = Annotated[bool, typer.Option("--force", help="Replace what exists alread
 OutTable = Annotated[
     Path,
     typer.Option(
-        help="File to write: .csv, .parquet or .jsonl; .csv.gz and .jsonl.gz are compressed.",
+        help="File to write: .csv, .parquet or .jsonl; .csv.gz and .jsonl.gz are compressed. "
+        "For Parquet tables also a folder.",
         show_default=False,
     ),
 ]

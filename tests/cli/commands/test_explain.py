@@ -9,7 +9,6 @@ import pytest
 
 from cli_run import done, run
 from sasanet import SASANetClassifier, SASANetRegressor
-from sasanet.cli.files import model_rows
 from sasanet.cli.files.model_rows import RowBatches
 from sasanet.cli.files.reading import open_table
 from sasanet.datasets import load_german_credit, load_penguins
@@ -40,7 +39,7 @@ def place(tmp_path_factory):
 @pytest.fixture
 def in_chunks(monkeypatch):
     """Make every chunk a hundred rows."""
-    monkeypatch.setattr(model_rows, "_NUMBERS_AT_ONCE", 1)
+    monkeypatch.setattr("sasanet.scale.work._NUMBERS_AT_ONCE", 1)
 
 
 def phi(frame, tail=""):

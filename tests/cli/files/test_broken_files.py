@@ -109,7 +109,7 @@ EXPLAINED = {  # broken for a model that knows the columns age (numbers) and job
 @pytest.mark.parametrize("command", ["predict", "explain"])
 @pytest.mark.parametrize("kind", EXPLAINED)
 def test_an_existing_file_survives_a_broken_one(kind, command, fitted, tmp_path, monkeypatch):
-    monkeypatch.setattr("sasanet.cli.files.model_rows._NUMBERS_AT_ONCE", 1)  # chunks of 100 rows
+    monkeypatch.setattr("sasanet.scale.work._NUMBERS_AT_ONCE", 1)  # chunks of 100 rows
     content, mention = EXPLAINED[kind]
     (tmp_path / "broken.csv").write_bytes(content)
     (tmp_path / "out.csv").write_text("yesterday's")

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sasanet.cli import options
-from sasanet.cli.files.writing import check_format, check_free, open_writer
+from sasanet.cli.files.writing import check_format, check_free, is_folder, open_writer
 from sasanet.cli.terminal import Terminal, command
 from sasanet.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from sasanet.cli.files.model_rows import RowBatches
     from sasanet.estimator.sasanet import SASANetModel
-    from sasanet.explanation import Explanation
 
 
 @command
@@ -44,58 +43,65 @@ def explain(
     """Explain every prediction: base value plus one number per feature.
 
     The columns are row (1 is the first), prediction, base_value, reason_1 … (with --top), phi_… for
-    every feature and error_… (if refined). Base value and all phi add up to the prediction. In CSV
-    files, text that a spreadsheet would take for a formula begins with an apostrophe.
+    every feature and error_… (if refined). Base value and all phi add up to the prediction. A
+    Parquet table may go into a folder: its files are written by all cores, and the same command
+    goes on where an interrupted one stopped. In CSV files, text that a spreadsheet would take for a
+    formula begins with an apostrophe.
     """
-    check_format(out)
-    check_free(out, force, table)
+    as_folder = is_folder(out, table)
+    if not as_folder:
+        check_format(out)
+        check_free(out, force, table)
     from sasanet.cli.files.model_rows import RowBatches, load_model
-    from sasanet.cli.files.output_columns import explanation_columns, explanation_frame
+    from sasanet.cli.files.part_files import write_folder
+    from sasanet.scale.work import Explaining
 
     fitted = load_model(model, terminal)
-    outputs = _explained_outputs(fitted, of_class)
-    refined = orders > 0 or max_error is not None
-    columns = explanation_columns(fitted.encoder_.names, outputs, top, refined)
-    batches = RowBatches(fitted, table, encoding, row_name, columns)
+    _check_class(fitted, of_class)
+    work = Explaining(orders, max_error, top, of_class)
+    if as_folder:
+        write_folder(terminal, fitted, table, out, work, row_name, force)
+        return
+    batches = RowBatches(fitted, table, encoding, row_name, work.columns(fitted))
     start = time.perf_counter()
     with terminal.progress(f"explaining {table.name}") as tick, open_writer(out) as writer:
         for X, rows in batches:
-            found = fitted.explain(X, n_orders=orders, max_error=max_error)
-            found = found if of_class is None else found.output(of_class)
-            writer.write(explanation_frame(found, top, rows))
+            writer.write(work.frame(fitted, X, rows))
             tick(batches.table.share_read())
-    _summarise(terminal, batches, found, out, time.perf_counter() - start)
+    _summarise(terminal, batches, of_class, out, time.perf_counter() - start)
 
 
-def _explained_outputs(fitted: SASANetModel, of_class: str | None) -> list[str]:
-    """Return the names of the outputs to write, none if there is only one."""
+def _check_class(fitted: SASANetModel, of_class: str | None) -> None:
+    """Refuse a class that the model does not have, or has no output of its own."""
     classes = [str(label) for label in fitted.target_.labels]
-    several = len(classes) > 2
     if of_class is None:
-        return classes if several else []
-    if not several:
+        return
+    if len(classes) < 3:
         raise InvalidInputError(
             f"--class must be left out where a model has one output, got {of_class!r}."
         )
     if of_class not in classes:
         raise InvalidInputError(f"--class must be one of {classes}, got {of_class!r}.")
-    return []
 
 
 def _summarise(
-    terminal: Terminal, batches: RowBatches, last: Explanation, out: Path, seconds: float
+    terminal: Terminal, batches: RowBatches, of_class: str | None, out: Path, seconds: float
 ) -> None:
+    model = batches.model
+    units, base = model.target_.units, model.base_value_.tolist()
+    if of_class is not None:
+        base = [base[[str(label) for label in model.target_.labels].index(of_class)]]
     terminal.say(
-        f"Explained {batches.n_rows:,} rows in {seconds:.1f} s, in units of {last.units}; written "
-        f"to {out}."
+        f"Explained {batches.n_rows:,} rows in {seconds:.1f} s, in units of {units}; written to "
+        f"{out}."
     )
     terminal.result(
         {
             "out": str(out),
             "rows": batches.n_rows,
             "seconds": round(seconds, 3),
-            "units": last.units,
-            "base_value": last.base_values[0].tolist(),
-            "features": list(last.feature_names),
+            "units": units,
+            "base_value": base[0] if len(base) == 1 else base,
+            "features": list(model.encoder_.names),
         }
     )

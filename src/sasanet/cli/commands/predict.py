@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from sasanet.cli import options
-from sasanet.cli.files.writing import check_format, check_free, open_writer
+from sasanet.cli.files.writing import check_format, check_free, is_folder, open_writer
 from sasanet.cli.terminal import Terminal, command
 
 
@@ -21,19 +21,27 @@ def predict(
 ) -> None:
     """Predict every row of a table.
 
-    In CSV files, text that a spreadsheet would take for a formula begins with an apostrophe.
+    A Parquet table may go into a folder: its files are written by all cores, and the same command
+    goes on where an interrupted one stopped. In CSV files, text that a spreadsheet would take for a
+    formula begins with an apostrophe.
     """
-    check_format(out)
-    check_free(out, force, table)
+    as_folder = is_folder(out, table)
+    if not as_folder:
+        check_format(out)
+        check_free(out, force, table)
     from sasanet.cli.files.model_rows import RowBatches, load_model
-    from sasanet.cli.files.output_columns import prediction_columns, prediction_frame
+    from sasanet.cli.files.part_files import write_folder
+    from sasanet.scale.work import Predicting
 
-    fitted = load_model(model, terminal)
-    batches = RowBatches(fitted, table, encoding, row_name, prediction_columns(fitted))
+    fitted, work = load_model(model, terminal), Predicting()
+    if as_folder:
+        write_folder(terminal, fitted, table, out, work, row_name, force)
+        return
+    batches = RowBatches(fitted, table, encoding, row_name, work.columns(fitted))
     start = time.perf_counter()
     with terminal.progress(f"predicting {table.name}") as tick, open_writer(out) as writer:
         for X, rows in batches:
-            writer.write(prediction_frame(fitted, X, rows))
+            writer.write(work.frame(fitted, X, rows))
             tick(batches.table.share_read())
     seconds = time.perf_counter() - start
     terminal.say(f"Predicted {batches.n_rows:,} rows in {seconds:.1f} s; written to {out}.")

@@ -18,14 +18,12 @@ from sasanet.cli.files.column_types import (
     labels_as_trained,
     pick,
 )
-from sasanet.cli.files.output_columns import ROW
 from sasanet.cli.files.reading import no_rows, open_table, read_whole
 from sasanet.cli.terminal import Terminal
 from sasanet.errors import InvalidInputError
 from sasanet.estimator.sasanet import SASANetModel
-
-_NUMBERS_AT_ONCE = 400_000  # attributions in one batch: tens of megabytes with all their text
-_FEWEST_ROWS = 100  # in a batch
+from sasanet.scale.output_columns import ROW
+from sasanet.scale.work import rows_at_once
 
 
 def load_model(path: Path, terminal: Terminal) -> SASANetModel:
@@ -76,8 +74,7 @@ class RowBatches:
         """Yield features, and a table that begins with the number and name of every row."""
         names = list(self.model.encoder_.names)
         wanted = list(dict.fromkeys([*names, *([self.row_name] if self.row_name else [])]))
-        numbers = len(names) * len(self.model.base_value_)
-        for chunk in self.table.chunks(wanted, max(_FEWEST_ROWS, _NUMBERS_AT_ONCE // numbers)):
+        for chunk in self.table.chunks(wanted, rows_at_once(self.model)):
             first = self.n_rows + 1
             self.n_rows += len(chunk.frame)
             rows = pd.DataFrame({ROW: np.arange(first, self.n_rows + 1)})

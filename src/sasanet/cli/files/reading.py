@@ -22,21 +22,27 @@ _ROWS_AT_ONCE = 10_000
 
 
 def open_table(path: Path, encoding: str = "utf-8") -> Table:
-    """Return the table in a file, by its content; no rows are read yet."""
+    """Return the table in a file, by its content, or in a folder; no rows are read yet."""
     if not path.exists():
         raise InvalidInputError(f"There is no file {path}; check its name and the directory.")
-    if not path.is_file():
-        raise InvalidInputError(f"A table must be a file, got the directory {path}.")
+    if path.is_dir():
+        return _checked(ParquetTable(path))
     with path.open("rb") as file:
         start = file.read(4)
     if not start:
         raise InvalidInputError(f"A table must have a header and rows, got the empty file {path}.")
-    table: Table = ParquetTable(path) if start == b"PAR1" else CsvTable(path, start, encoding)
+    if start == b"PAR1":
+        return _checked(ParquetTable(path))
+    return _checked(CsvTable(path, start, encoding))
+
+
+def _checked(table: Table) -> Table:
+    """Refuse a table in which two columns have one name."""
     repeated = [name for name, count in Counter(table.names).items() if count > 1]
     if repeated:
         raise InvalidInputError(
-            f"Column names must be unique, got {short(repeated)} twice in {path}; rename one of "
-            "each."
+            f"Column names must be unique, got {short(repeated)} twice in {table.path}; rename one "
+            "of each."
         )
     return table
 

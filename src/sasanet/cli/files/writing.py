@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
-from sasanet.errors import InvalidInputError, need_package
+from sasanet.errors import InvalidInputError
+from sasanet.table.parquet_writer import ParquetWriter
 from sasanet.whole_files import check_can_make, check_can_write, replacing
 
 if TYPE_CHECKING:
@@ -66,7 +67,15 @@ def check_format(path: Path) -> str:
     for ending in FORMATS:
         if path.name.lower().endswith(ending):
             return ending
-    raise InvalidInputError(f"--out must end in {', '.join(FORMATS)}, got {path.name!r}.")
+    raise InvalidInputError(
+        f"--out must end in {', '.join(FORMATS)}, or, for Parquet tables, name a folder, got "
+        f"{path.name!r}."
+    )
+
+
+def is_folder(out: Path, table: Path) -> bool:
+    """Tell whether --out names a folder of Parquet files, for a table that is one itself."""
+    return not out.suffix and (table.is_dir() or table.name.lower().endswith(".parquet"))
 
 
 @contextmanager
@@ -75,7 +84,7 @@ def open_writer(path: Path) -> Iterator[TableWriter]:
     ending = check_format(path)
     with replacing(path) as draft:
         if ending == ".parquet":
-            writer = _ParquetWriter(draft)
+            writer = ParquetWriter(draft)
             try:
                 yield writer
             finally:
@@ -131,24 +140,3 @@ class _JsonLinesWriter:
         part.to_json(
             self._file, orient="records", lines=True, double_precision=15, force_ascii=False
         )
-
-
-class _ParquetWriter:
-    """One row group per part; the first part decides the types."""
-
-    def __init__(self, path: Path) -> None:
-        self._pa = need_package("pyarrow", "parquet")
-        self._pq = need_package("pyarrow.parquet", "parquet")
-        self._path = path
-        self._writer: Any = None
-
-    def write(self, part: pd.DataFrame) -> None:
-        schema = self._writer.schema if self._writer else None
-        table = self._pa.Table.from_pandas(part, schema=schema, preserve_index=False)
-        if self._writer is None:
-            self._writer = self._pq.ParquetWriter(self._path, table.schema)
-        self._writer.write_table(table)
-
-    def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()

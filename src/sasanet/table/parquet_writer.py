@@ -1,0 +1,34 @@
+"""Tables into Parquet files, part by part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sasanet.errors import need_package
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class ParquetWriter:
+    """Write a table in parts: one row group for each; the first part decides the types."""
+
+    def __init__(self, path: Path) -> None:
+        self._pa = need_package("pyarrow", "parquet")
+        self._pq = need_package("pyarrow.parquet", "parquet")
+        self._path = path
+        self._writer: Any = None
+
+    def write(self, part: pd.DataFrame) -> None:
+        """Add rows; every part has the same columns."""
+        schema = self._writer.schema if self._writer else None
+        table = self._pa.Table.from_pandas(part, schema=schema, preserve_index=False)
+        if self._writer is None:
+            self._writer = self._pq.ParquetWriter(self._path, table.schema)
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        """End the file."""
+        if self._writer is not None:
+            self._writer.close()
