@@ -8,7 +8,7 @@ import pytest
 
 from sasanet import Architecture, SASANetClassifier, SASANetRegressor
 from sasanet.errors import ShortFitWarning
-from sasanet.estimator import sasanet as estimator
+from sasanet.estimator import soft_labels
 from sasanet.teachers import SoftLabels, TeacherSettings, panel, soften_labels
 from sasanet.teachers.data import TeacherData
 from sasanet.teachers.trees import Trees
@@ -41,7 +41,7 @@ class Slow:
 
 def affordable(seconds, labels=Y, n_classes=0):
     data = TeacherData(X, labels, np.ones(len(X)), [None] * 5, n_classes)
-    return panel._affordable_rows(data, Slow(), settings(seconds))
+    return panel._affordable_rows(data, [Slow()], settings(seconds))
 
 
 def test_under_a_limit_the_teachers_learn_from_the_rows_they_can_afford():
@@ -74,7 +74,7 @@ def test_what_comes_before_cannot_eat_the_networks_share(monkeypatch):
         time.sleep(1.0)
         return SoftLabels(labels)
 
-    monkeypatch.setattr(estimator, "soften_labels", slow)
+    monkeypatch.setattr(soft_labels, "soften_labels", slow)
     model = SASANetRegressor(TINY, random_state=0, max_epochs=10**6, time_limit=0.5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ShortFitWarning)

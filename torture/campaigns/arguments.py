@@ -62,6 +62,7 @@ CONSTRUCTOR = {
     "max_epochs": Values((1, 2, np.int32(1)), _NOT_COUNTS),
     "patience": Values(("auto", 1, np.int8(2)), _NOT_COUNTS),
     "validation_fraction": Values(("auto", 0, 0.2, np.float16(0.25), 0.9), _NOT_SHARES),
+    "teachers": Values(("auto", ["auto"]), ("trees", None, 5, [], ["auto", "auto"], {}, object())),
     "teacher_weight": Values((0, 0.0, np.float32(0)), _NOT_SHARES),
     "time_limit": Values((math.inf, 100, np.float32(50)), (*_NOT_NUMBERS, 0, -1)),
     "categorical_features": Values(

@@ -11,11 +11,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor
 
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
+from sasanet.estimator import soft_labels
 from sasanet.estimator.certified import CertifiedModel
 from sasanet.estimator.classifier_regressor import TabularClassifier, TabularRegressor
 from sasanet.estimator.tabular import FitData
@@ -26,13 +28,11 @@ from sasanet.network.refinement import read_effort, refined
 from sasanet.network.sasanet import SASANet
 from sasanet.shapley.game import names_to_mask, read_coalitions
 from sasanet.table.encoder import TableEncoder
-from sasanet.table.thinning import recode, thin_knots
-from sasanet.teachers import SoftLabels, TeacherSettings, soften_labels
+from sasanet.teachers import SoftLabels, read_teachers
 from sasanet.training.hyperparameters import SASANetHyperparameters, resolve
 from sasanet.training.loop import Phase, Rows
 from sasanet.training.phases import sasanet_phases
 
-_TEACHER_TIME = 1 / 3  # of the time limit
 _IMPORTANCE_ROWS = 256  # of the training table, evenly spaced; with many classes fewer
 _FEWEST_IMPORTANCE_ROWS = 16
 
@@ -55,6 +55,7 @@ class SASANetModel(CertifiedModel):
         max_epochs: int | str = "auto",
         patience: int | str = "auto",
         validation_fraction: float | str = "auto",
+        teachers: Any = "auto",
         teacher_weight: float | str = "auto",
         time_limit: float = math.inf,
         categorical_features: Sequence[str | int] = (),
@@ -72,6 +73,7 @@ class SASANetModel(CertifiedModel):
         self.max_epochs = max_epochs
         self.patience = patience
         self.validation_fraction = validation_fraction
+        self.teachers = teachers
         self.teacher_weight = teacher_weight
         self.time_limit = time_limit
         self.categorical_features = categorical_features
@@ -84,11 +86,13 @@ class SASANetModel(CertifiedModel):
 
     def _resolve(self, n_rows: int, soft: SoftLabels | None = None) -> SASANetHyperparameters:
         parameters = self.get_params(deep=False)
+        own = bool(read_teachers(self.teachers)[1])
         if soft is None:
-            return resolve(parameters, n_rows)
+            return resolve(parameters, n_rows, own_teachers=own)
         if soft.n_rows == 0:  # there was no time for teachers, or too few rows
             parameters["teacher_weight"] = 0.0
-        return resolve(parameters, n_rows, soft.clarity, soft.roughness)
+            own = False
+        return resolve(parameters, n_rows, soft.clarity, soft.roughness, own)
 
     def _make_encoder(self) -> TableEncoder:
         architecture = find_architecture(self.network)
@@ -98,21 +102,13 @@ class SASANetModel(CertifiedModel):
         )
 
     def _soften_labels(
-        self, data: FitData, settings: SASANetHyperparameters
+        self, data: FitData, settings: SASANetHyperparameters, table: pd.DataFrame, y: Any
     ) -> tuple[FitData, SASANetHyperparameters]:
         """Mix the labels with a panel's predictions; how clear they are decides how to train."""
-        teacher = TeacherSettings(
-            task=data.target.task,
-            weight=settings.teacher_weight,
-            time_limit=settings.time_limit * _TEACHER_TIME,
-            n_threads=torch.get_num_threads(),
-            seed=data.seed,
-        )
-        n_levels = data.encoder.n_levels
-        soft = soften_labels(data.cells, data.labels, data.weights, n_levels, teacher)
+        soft = soft_labels.soften(data, settings, self.teachers, (table, y))
         settings = self._resolve(data.n_rows, soft)
         data = replace(data, labels=soft.labels)
-        return _with_knots(data, settings.architecture.n_knots), settings
+        return soft_labels.with_knots(data, settings.architecture.n_knots), settings
 
     def _make_network(self, data: FitData, settings: SASANetHyperparameters) -> SASANet:
         cap = data.target.cap(len(data.cells))
@@ -222,19 +218,6 @@ class SASANetModel(CertifiedModel):
         return torch.from_numpy(np.array(masks))  # a copy: it may be read-only
 
 
-def _with_knots(data: FitData, n_knots: int) -> FitData:
-    """Return the same rows read with at most so many knots of each number."""
-    if data.encoder.numbers != "knots" or n_knots >= data.encoder.n_knots:
-        return data
-    encoder = thin_knots(data.encoder, data.cells, n_knots)
-    stop = data.validation
-    if stop is not None:
-        moved = torch.from_numpy(recode(stop.cells.cpu().numpy(), data.encoder, encoder))
-        stop = replace(stop, cells=moved.to(stop.device))
-    cells = recode(data.cells, data.encoder, encoder)
-    return replace(data, encoder=encoder, cells=cells, validation=stop)
-
-
 class SASANetClassifier(TabularClassifier, SASANetModel):
     """A classifier that is its own explanation, on the log-odds scale.
 
@@ -261,9 +244,13 @@ class SASANetClassifier(TabularClassifier, SASANetModel):
         that the learning rate reaches zero. The best weights are kept.
     validation_fraction : float or "auto", default="auto"
         Share of the rows that choose the best epoch; 0 trains to the end on all rows.
+    teachers : "auto", estimator or list, default="auto"
+        Who softens the labels: ``"auto"`` is a panel of boosted trees and splines; a scikit-learn
+        estimator takes its place, and a list such as ``["auto", RandomForestClassifier()]`` joins
+        several. Each learns from X and y as they are given, and no fitted one is kept.
     teacher_weight : float or "auto", default="auto"
-        How much of every label is the out-of-fold prediction of boosted trees and splines: from 0
-        (off) to below 1. "auto": the more, the noisier the labels are.
+        How much of every label is the out-of-fold prediction of the teachers: from 0 (off) to below
+        1. "auto": the more, the noisier the labels are.
     time_limit : float, default=inf
         Seconds; the learning rate reaches zero in time.
     categorical_features : sequence of str or int, default=()
@@ -336,9 +323,13 @@ class SASANetRegressor(TabularRegressor, SASANetModel):
         that the learning rate reaches zero. The best weights are kept.
     validation_fraction : float or "auto", default="auto"
         Share of the rows that choose the best epoch; 0 trains to the end on all rows.
+    teachers : "auto", estimator or list, default="auto"
+        Who softens the labels: ``"auto"`` is a panel of boosted trees and splines; a scikit-learn
+        estimator takes its place, and a list such as ``["auto", RandomForestClassifier()]`` joins
+        several. Each learns from X and y as they are given, and no fitted one is kept.
     teacher_weight : float or "auto", default="auto"
-        How much of every label is the out-of-fold prediction of boosted trees and splines: from 0
-        (off) to below 1. "auto": the more, the noisier the labels are.
+        How much of every label is the out-of-fold prediction of the teachers: from 0 (off) to below
+        1. "auto": the more, the noisier the labels are.
     time_limit : float, default=inf
         Seconds; the learning rate reaches zero in time.
     categorical_features : sequence of str or int, default=()

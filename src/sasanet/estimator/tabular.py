@@ -23,7 +23,7 @@ from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 from torch import Tensor
 
-from sasanet.arrays import Floats
+from sasanet.arrays import Floats, Masks
 from sasanet.errors import InterruptedFitWarning, InvalidInputError, ShortFitWarning, warn_user
 from sasanet.explanation.explanation import Explanation
 from sasanet.network import inference
@@ -47,8 +47,9 @@ _LARGE_WEIGHT = 1e100  # beyond it, or below its inverse, sums of weights may ov
 class FitData:
     """What one fit learns from: an encoded table with its labels and weights.
 
-    cells [n, N] (NaN absent), labels [n] as the network reads them, weights [n]; ``validation``
-    holds rows to stop by, ``n_rows`` counts the held-out rows too, ``start`` is when ``fit`` began.
+    cells [n, N] (NaN absent), labels [n] as the network reads them, weights [n]; ``kept`` marks the
+    user's rows that these are, ``validation`` holds rows to stop by, ``n_rows`` counts the held-out
+    rows too, ``start`` is when ``fit`` began.
     """
 
     encoder: TableEncoder
@@ -56,6 +57,7 @@ class FitData:
     cells: NDArray[np.float32]
     labels: Floats
     weights: Floats
+    kept: Masks
     validation: Rows | None
     n_rows: int
     device: torch.device
@@ -115,8 +117,14 @@ class TabularModel(BaseEstimator):
     def _read_target(self, y: Any, weights: Floats) -> Target:
         raise NotImplementedError
 
-    def _soften_labels(self, data: FitData, settings: Any) -> tuple[FitData, Any]:
-        """Return data with softer labels, and the settings that follow from them."""
+    def _soften_labels(
+        self, data: FitData, settings: Any, table: pd.DataFrame, y: Any
+    ) -> tuple[FitData, Any]:
+        """Return data with softer labels, and the settings that follow from them.
+
+        ``table`` and ``y`` are the rows as the user gave them, for teachers of the user's own.
+        """
+        del table, y
         return data, settings
 
     def _make_network(self, data: FitData, settings: Any) -> TabularNetwork:
@@ -163,7 +171,7 @@ class TabularModel(BaseEstimator):
         settings = self._resolve(len(table))
         target = self._read_target(y, weights)
         data = self._encode_training(table, target, weights, validation, settings, start)
-        data, settings = self._soften_labels(data, settings)
+        data, settings = self._soften_labels(data, settings, table, y)
         fitted = self._train(data, settings)
         self._keep(fitted | features)
         return self
@@ -198,6 +206,7 @@ class TabularModel(BaseEstimator):
             cells=cells[~held_out],
             labels=target.numbers[~held_out],
             weights=weights[~held_out],
+            kept=~held_out,
             validation=stop,
             n_rows=len(table),
             device=device,

@@ -76,6 +76,7 @@ def _plain_parameters(model: SASANetModel) -> dict[str, Any]:
         parameters["network"] = parameters["network"].to_dict()
     if not isinstance(parameters["random_state"], Integral | None):
         parameters["random_state"] = None  # a generator's state is not part of a model
+    parameters["teachers"] = "auto"  # estimators of the user's own are not part of a model
     if math.isinf(parameters["time_limit"]):
         parameters["time_limit"] = None  # JSON has no infinity
     parameters["categorical_features"] = list(parameters["categorical_features"])

@@ -6,7 +6,8 @@ noise away. So every row's label becomes a mixture,
     (1 − w) · label  +  w · prediction of models fitted without this row
 
 Teachers are boosted trees and linear models of splines and products: rough tables are foreseen
-better by the first, smooth ones by the second. Each is fitted once per fold on the other folds, and
+better by the first, smooth ones by the second. Estimators of the user's own may join them or take
+their place (:mod:`~sasanet.teachers.own`). Each is fitted once per fold on the other folds, and
 out-of-fold predictions weigh them (:mod:`~sasanet.teachers.stacking`). Together they estimate
 E[y | x], so for any coalition S the mixture has the conditional expectation E[y | x_S] that the
 labels have, as far as the teachers are right; where they are wrong, the labels' own share corrects
@@ -50,13 +51,18 @@ _LEAST_WEIGHT, _MOST_WEIGHT = 0.4, 0.9  # of the teachers, whatever the curve sa
 
 @dataclass(frozen=True)
 class TeacherSettings:
-    """How labels are softened: the weight w (``None``: by the curve), seconds, threads, seed."""
+    """How labels are softened: the weight w (``None``: by the curve), seconds, threads, seed.
+
+    ``own`` are teachers of the user's, beside the panel or, without ``with_panel``, in its place.
+    """
 
     task: str
     weight: float | None
     time_limit: float
     n_threads: int
     seed: int
+    own: tuple[Teacher, ...] = ()
+    with_panel: bool = True
 
 
 @dataclass(frozen=True)
@@ -94,10 +100,12 @@ def soften_labels(
     start = time.monotonic()
     if settings.weight == 0 or not _enough(data, weights > 0):
         return SoftLabels(labels)
-    teachers = _make_panel(data)
-    used = _affordable_rows(data, teachers[0], settings)
+    panel = _make_panel(data) if settings.with_panel else []
+    # The panel's others take no longer than its first; of the user's nothing is known.
+    used = _affordable_rows(data, [*panel[:1], *settings.own], settings)
     if used is None:
         return SoftLabels(labels)
+    teachers = [*panel, *settings.own]
     rehearsal = _Rehearsal(data, used, teachers, settings, start + settings.time_limit)
     return _mix(rehearsal, rehearsal.out_of_fold())
 
@@ -149,11 +157,13 @@ def _enough(data: TeacherData, counted: Masks) -> bool:
     return classes is None or (np.bincount(classes[counted]) >= _FOLDS).sum() > 1
 
 
-def _affordable_rows(data: TeacherData, trees: Teacher, settings: TeacherSettings) -> Masks | None:
+def _affordable_rows(
+    data: TeacherData, timed: Sequence[Teacher], settings: TeacherSettings
+) -> Masks | None:
     """Return the rows that teachers learn from: those that count, or a sample that time allows.
 
-    A row without weight says nothing. Under a time limit the trees of a few rows are timed first.
-    ``None`` where the time allows too few rows.
+    A row without weight says nothing. Under a time limit some teachers are timed on a few rows
+    first. ``None`` where the time allows too few rows.
     """
     counted = data.weights > 0
     if settings.time_limit == math.inf:
@@ -164,9 +174,10 @@ def _affordable_rows(data: TeacherData, trees: Teacher, settings: TeacherSetting
     if not _enough(data, trial):
         return None
     start = time.monotonic()
-    trees.predict(data, trial, trial, settings.seed, start + settings.time_limit)
+    for teacher in timed:
+        teacher.predict(data, trial, trial, settings.seed, start + settings.time_limit)
     a_row = (time.monotonic() - start) / trial.sum()
-    n_fits = _FOLDS * 2 / min(settings.n_threads, _FOLDS)  # the other teachers take no longer
+    n_fits = _FOLDS * 2 / min(settings.n_threads, _FOLDS)  # twice: the others, and the curve
     most = settings.time_limit / (a_row * n_fits)
     if most >= counted.sum():
         return counted

@@ -20,7 +20,7 @@ patience                  all epochs: the learning rate must reach zero
 ------------------------  ------------------------------------------------------------------------
 teacher_weight            0.4 to 0.9 of every label, by how much the teachers lose when they learn
                           from half of the rows (``teachers/panel.py``); 0 for the paper's sequence
-                          modules
+                          modules, unless teachers of your own are given
 ------------------------  ------------------------------------------------------------------------
 knots of a number         32, on rough tables more: 32 · (rows · c / (1 − c) / 5,000)^0.8, at most
                           128; an Architecture of your own says how many
@@ -120,7 +120,11 @@ class _Situation:
 
 
 def resolve(
-    parameters: dict[str, Any], n_rows: int, clarity: float = 0.0, roughness: float = 1.0
+    parameters: dict[str, Any],
+    n_rows: int,
+    clarity: float = 0.0,
+    roughness: float = 1.0,
+    own_teachers: bool = False,
 ) -> SASANetHyperparameters:
     """Check the parameters of SASANet and replace every "auto"."""
     architecture = _architecture(parameters["network"], parameters["preset"], n_rows)
@@ -128,9 +132,7 @@ def resolve(
         n_knots = _knots(n_rows, clarity, roughness, architecture.n_knots)
         architecture = replace(architecture, n_knots=n_knots)
     is_set = architecture.marginal == "set"
-    teacher: float | None = read_real(parameters, "teacher_weight", below=1, auto=0.0)
-    if is_set and isinstance(parameters["teacher_weight"], str):  # "auto"
-        teacher = None
+    teacher = _teacher_weight(parameters, is_set, own_teachers)
     situation = _Situation(n_rows, clarity, teacher != 0, parameters["preset"] == "best")
     dropout = (0.3 if situation.is_small else 0.1) * (1 - clarity)
     draws = min(max(20 * n_rows, 60_000), 250_000)
@@ -143,6 +145,19 @@ def resolve(
         attribution_rate=read_real(parameters, "learning_rate", above=0, auto=_RATE),
         teacher_weight=teacher,
     )
+
+
+def _teacher_weight(parameters: dict[str, Any], is_set: bool, own: bool) -> float | None:
+    """Return the weight of the teachers; ``None``: their learning curve decides."""
+    weight = read_real(parameters, "teacher_weight", below=1, auto=0.0)
+    if isinstance(parameters["teacher_weight"], str):  # "auto"
+        return None if is_set or own else 0.0
+    if own and weight == 0:
+        raise InvalidInputError(
+            "teachers must be 'auto' where teacher_weight=0 leaves them out, got estimators; raise "
+            "teacher_weight, or give no teachers"
+        )
+    return weight
 
 
 def resolve_training(parameters: dict[str, Any], n_rows: int) -> Hyperparameters:

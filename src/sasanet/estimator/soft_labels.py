@@ -1,0 +1,66 @@
+"""Between encoding and training: labels softened by teachers, and as many knots as they bear."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import torch
+
+from sasanet.errors import ShortFitWarning, warn_user
+from sasanet.estimator.tabular import FitData
+from sasanet.table.thinning import recode, thin_knots
+from sasanet.teachers import (
+    SoftLabels,
+    TeacherSettings,
+    make_teachers,
+    read_teachers,
+    soften_labels,
+)
+from sasanet.training.hyperparameters import SASANetHyperparameters
+
+_TEACHER_TIME = 1 / 3  # of the time limit
+
+
+def soften(
+    data: FitData,
+    settings: SASANetHyperparameters,
+    teachers: Any,
+    given: tuple[pd.DataFrame, Any],
+) -> SoftLabels:
+    """Mix the labels with predictions of the panel and of the user's own teachers.
+
+    ``teachers`` is the constructor's parameter, ``given`` the user's table and labels.
+    """
+    with_panel, estimators = read_teachers(teachers)
+    teaching = TeacherSettings(
+        task=data.target.task,
+        weight=settings.teacher_weight,
+        time_limit=settings.time_limit * _TEACHER_TIME,
+        n_threads=torch.get_num_threads(),
+        seed=data.seed,
+        own=make_teachers(estimators, given, data.kept, data.target, data.weights),
+        with_panel=with_panel,
+    )
+    soft = soften_labels(data.cells, data.labels, data.weights, data.encoder.n_levels, teaching)
+    if estimators and soft.n_rows == 0:
+        warn_user(
+            "The teachers given have taught nothing: the table has too few rows, or time_limit is "
+            "too short for them.",
+            ShortFitWarning,
+        )
+    return soft
+
+
+def with_knots(data: FitData, n_knots: int) -> FitData:
+    """Return the same rows read with at most so many knots of each number."""
+    if data.encoder.numbers != "knots" or n_knots >= data.encoder.n_knots:
+        return data
+    encoder = thin_knots(data.encoder, data.cells, n_knots)
+    stop = data.validation
+    if stop is not None:
+        moved = torch.from_numpy(recode(stop.cells.cpu().numpy(), data.encoder, encoder))
+        stop = replace(stop, cells=moved.to(stop.device))
+    cells = recode(data.cells, data.encoder, encoder)
+    return replace(data, encoder=encoder, cells=cells, validation=stop)
