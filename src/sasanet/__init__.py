@@ -40,6 +40,7 @@ _HOMES = {  # public name: the module it lives in
     "ARCHITECTURES": "network.architecture",
     "Architecture": "network.architecture",
     "Explanation": "explanation",
+    "RowExplanation": "explanation",
     "SASANetClassifier": "estimator.sasanet",
     "SASANetRegressor": "estimator.sasanet",
     "load": "persistence",
@@ -70,6 +71,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from sasanet.estimator.sasanet import SASANetClassifier as SASANetClassifier
     from sasanet.estimator.sasanet import SASANetRegressor as SASANetRegressor
     from sasanet.explanation import Explanation as Explanation
+    from sasanet.explanation import RowExplanation as RowExplanation
     from sasanet.network.architecture import ARCHITECTURES as ARCHITECTURES
     from sasanet.network.architecture import Architecture as Architecture
     from sasanet.persistence import load as load

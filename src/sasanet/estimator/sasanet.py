@@ -19,7 +19,8 @@ from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
 from sasanet.estimator import soft_labels
 from sasanet.estimator.certified import CertifiedModel
-from sasanet.estimator.classifier_regressor import TabularClassifier, TabularRegressor
+from sasanet.estimator.classifier_regressor import TabularRegressor
+from sasanet.estimator.one_row import OneRowClassifier, OneRowModel
 from sasanet.estimator.tabular import FitData
 from sasanet.explanation.explanation import Explanation
 from sasanet.network import inference
@@ -37,7 +38,7 @@ _IMPORTANCE_ROWS = 256  # of the training table, evenly spaced; with many classe
 _FEWEST_IMPORTANCE_ROWS = 16
 
 
-class SASANetModel(CertifiedModel):
+class SASANetModel(OneRowModel, CertifiedModel):
     """What SASANet's classifier and regressor share."""
 
     network_: SASANet
@@ -218,7 +219,7 @@ class SASANetModel(CertifiedModel):
         return torch.from_numpy(np.array(masks))  # a copy: it may be read-only
 
 
-class SASANetClassifier(TabularClassifier, SASANetModel):
+class SASANetClassifier(OneRowClassifier, SASANetModel):
     """A classifier that is its own explanation, on the log-odds scale.
 
     Parameters

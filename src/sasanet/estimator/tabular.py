@@ -260,9 +260,9 @@ class TabularModel(BaseEstimator):
 
     def _encode(self, X: Any) -> tuple[pd.DataFrame, Tensor]:
         """Return the rows in the columns of training, and their cells [n, d]."""
-        check_is_fitted(self)
         if isinstance(X, EncodedTable):
             return X.table, torch.from_numpy(X.cells)
+        check_is_fitted(self)
         table = self.encoder_.align(read_table(X))
         if not self.encoder_.has_labels_of(X):  # names against positions: scikit-learn's warning
             validate_data(self, X, reset=False, skip_check_array=True)

@@ -6,6 +6,7 @@ Sizes: n rows, N features, K outputs, M coalitions. Outputs are relative to the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import torch
 from torch import Tensor
@@ -29,7 +30,9 @@ def in_chunks(
     device = next(network.parameters()).device
     size = max(1, _CELLS_AT_ONCE // max(1, cells.shape[1] * per_row))
     parts = []
-    with torch.no_grad(), steady_heap():
+    # A single row makes no arrays worth keeping memory for, and setting malloc takes longer.
+    heap = steady_heap() if len(cells) > 1 else nullcontext()
+    with torch.no_grad(), heap:
         for start in range(0, len(cells), size):
             chunk = slice(start, start + size)
             parts.append([part.cpu() for part in function(cells[chunk].to(device), chunk)])

@@ -14,12 +14,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor, nn
 
 from sasanet.network.coalitions import positions, steps_both_ways
 from sasanet.network.embedding.cells import CellEmbedding, TableEmbedding
+from sasanet.network.embedding.memo import RemembersTables
 from sasanet.network.layers import feed_forward
 
 _MANY = 8  # coalitions per row
@@ -41,16 +43,22 @@ class SetFunction:
     bias: Tensor  # [D], or [M, D] for M members at once
     cap: float
 
+    @cached_property
+    def origin(self) -> Tensor:
+        """ρ(b), which is taken off: of nothing v is 0. Shape: [K], or [M, K]."""
+        found: Tensor = self.rho(self.bias)
+        return found
+
     def value_of_sums(self, sums: Tensor) -> Tensor:
         """Return v of summed cell vectors: [..., D] → [..., K]; with members [..., M, D]."""
-        return self.bounded(self.rho(sums + self.bias) - self.rho(self.bias))
+        return self.bounded(self.rho(sums + self.bias) - self.origin)
 
     def bounded(self, raw: Tensor) -> Tensor:
         """Apply the cap, smoothly."""
         return self.cap * torch.tanh(raw / self.cap) if math.isfinite(self.cap) else raw
 
 
-class SetValue(nn.Module):
+class SetValue(RemembersTables):
     """A value network that is a set function: v(S) = mean_m f_m(Σ_{i∈S} r_mi ψ_i).
 
     ψ_i is the vector of cell i and f a :class:`SetFunction`, so the value cannot depend on the
@@ -89,13 +97,22 @@ class SetValue(nn.Module):
     @property
     def _together(self) -> SetFunction:
         """All members at once."""
-        return SetFunction(self.rho, self.bias, self.cap)
+        return self._functions[0]
+
+    @property
+    def _functions(self) -> list[SetFunction]:
+        """The function of all members at once, then that of each."""
+        sources = (self.bias, *self.rho.parameters())
+        return self.remembered("functions", sources, self._make_functions)
+
+    def _make_functions(self) -> list[SetFunction]:
+        return [SetFunction(self.rho, bias, self.cap) for bias in (self.bias, *self.bias)]
 
     def members(self, vectors: Tensor) -> Iterator[tuple[SetFunction, Tensor]]:
         """Yield each member's function and its own cell vectors: [B, N, D] → [B, N, D]."""
-        for m, bias in enumerate(self.bias):
+        for m, function in enumerate(self._functions[1:]):
             own = vectors if self.factors is None else vectors * self.factors[m, :, None]
-            yield SetFunction(self.rho, bias, self.cap), own
+            yield function, own
 
     def _weighted(self, coalitions: Tensor) -> Tensor:
         """Return the weight of each feature in each member's sum: [..., N] → [..., M, N]."""
@@ -201,5 +218,10 @@ class SetValue(nn.Module):
             return None
         if self.embedding.n_rows > _SMALL_TABLE:
             return None
-        by_row = self._together.value_of_sums(self.embedding.rows())
+        by_row = self.remembered("alone", self.parameters(), self._value_of_rows)
         return self.embedding.read(by_row, cells)[:, :, None]
+
+    def _value_of_rows(self) -> Tensor:
+        """Return v of every row of the table as if it were alone: [rows, K]."""
+        assert isinstance(self.embedding, TableEmbedding)
+        return self._together.value_of_sums(self.embedding.rows())

@@ -21,9 +21,9 @@ from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
 from sasanet.table.columns import Column, column_from_dict, expect, read_fields
 from sasanet.table.learning import learn_column, warn_of_unique_levels
+from sasanet.table.one_row import LARGEST_SCORE, RowReader, name_diff
 from sasanet.table.reading import Level, check_names, read_levels, read_numbers, read_table
 
-_LARGEST_SCORE = 1e9  # standard deviations from the mean: networks square what they read
 _SETTINGS = ("numbers", "n_knots", "named", "categorical_features", "min_level_count")
 
 
@@ -87,6 +87,7 @@ class TableEncoder:
         self.categorical_features = _read_keys(categorical_features)
         self.columns: tuple[Column, ...] = ()  # what was learned, in the order of training
         self.named = False  # did the training table name its columns by strings?
+        self._row_reader: RowReader | None = None  # made when a row is first read alone
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -143,12 +144,43 @@ class TableEncoder:
                 cells[:, j], strangers = _place_levels(frame.iloc[:, j], column)
                 unseen += [f"{column.name!r} {short(strangers[:3])}"] if strangers else []
         if unseen and warn:
-            more = f" and {len(unseen) - 3} more" if len(unseen) > 3 else ""
-            rare = f" in {self.min_level_count} rows" if self.min_level_count > 1 else ""
-            which = f"Levels never seen{rare} in training get place 0"
-            what = f"{which}: {', '.join(unseen[:3])}{more}."
-            errors.warn_user(what, errors.UnknownLevelWarning)
+            self._warn_of_unseen(unseen)
         return cells
+
+    def transform_row(self, row: Any) -> NDArray[np.float32]:
+        """Return the cells of one row, [1, d], without making a table of it.
+
+        They are those of :meth:`transform`. The row is a mapping of the names to cells, or a
+        sequence of cells in the order of training; ``None`` and NaN are missing.
+
+        Examples
+        --------
+        >>> table = pd.DataFrame({"age": [20, 40, None], "city": ["Rome", None, "Oslo"]})
+        >>> TableEncoder().fit(table).transform_row({"city": "Rome", "age": 25})
+        array([[0.25, 2.  ]], dtype=float32)
+        """
+        cells, unseen = self._reader().read(row)
+        if unseen:
+            self._warn_of_unseen(unseen)
+        return cells
+
+    def row_values(self, row: Any) -> Sequence[Any]:
+        """Return the cells of one row as given, in the order of training."""
+        return self._reader().values(row)
+
+    def _reader(self) -> RowReader:
+        """Return the reader of single rows, made when the first one comes."""
+        reader = self._row_reader
+        if reader is None or reader.columns is not self.columns:
+            reader = self._row_reader = RowReader(self.columns, self.numbers)
+        return reader
+
+    def _warn_of_unseen(self, unseen: list[str]) -> None:
+        more = f" and {len(unseen) - 3} more" if len(unseen) > 3 else ""
+        rare = f" in {self.min_level_count} rows" if self.min_level_count > 1 else ""
+        which = f"Levels never seen{rare} in training get place 0"
+        what = f"{which}: {', '.join(unseen[:3])}{more}."
+        errors.warn_user(what, errors.UnknownLevelWarning)
 
     def align(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the columns in the order of training: one rule for every method.
@@ -166,7 +198,7 @@ class TableEncoder:
         if sorted(got) == sorted(want) and not (self.named and without_names):
             return frame.set_axis(got, axis=1)[want]
         if self._has_names and not without_names:
-            raise InvalidInputError(_name_diff(want, got))
+            raise InvalidInputError(name_diff(want, got))
         if len(got) != len(want):
             size = f"{len(got)} features, but SASANet is expecting {len(want)} features"
             raise InvalidInputError(f"X has {size} as input.")
@@ -227,7 +259,7 @@ def _place_numbers(values: Floats, column: Column, numbers: str) -> Floats:
     if numbers == "standard":
         with np.errstate(over="ignore"):
             scores = (values - column.mean) / column.std
-        return np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE)
+        return np.clip(scores, -LARGEST_SCORE, LARGEST_SCORE)
     # Halved, because the distance between two finite numbers may exceed the largest one; capped,
     # because the slope between two knots closer than 1e-308 is infinite.
     knots, last = np.array(column.knots) / 2, len(column.knots) - 1
@@ -245,14 +277,3 @@ def _place_levels(series: pd.Series, column: Column) -> tuple[NDArray[np.float32
     places = [known.get(level, 0) for level in levels]
     strangers = [level for level, place in zip(levels, places, strict=True) if place == 0]
     return np.array([*places, np.nan], dtype=np.float32)[codes], strangers
-
-
-def _name_diff(want: list[str], got: list[str]) -> str:
-    missing = [f"- {name} (missing)" for name in want if name not in got]
-    extra = [f"+ {name} (not seen in training)" for name in got if name not in want]
-    twice = [f"+ {name} (more than once)" for name in want if got.count(name) > 1]
-    groups = (missing, extra, twice)
-    lines = [line for group in groups for line in group[:5]]
-    hidden = sum(map(len, groups)) - len(lines)
-    lines.insert(0, "The feature names should match those that were passed during fit.")
-    return "\n".join([*lines, *([f"… and {hidden} more"] if hidden else [])])

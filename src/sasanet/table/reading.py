@@ -131,11 +131,16 @@ def factor(series: pd.Series, name: str) -> tuple[NDArray[Any], list[Any]]:
                 codes, values = _tell_truth_from_numbers(cells, codes, values)
     except (TypeError, NotImplementedError):  # lists, dicts and arrays cannot be hashed
         unhashable = [cell for cell in series if not pd.api.types.is_hashable(cell)]
-        raise _refusal(name, unhashable[0] if unhashable else series.dtype) from None
+        raise refusal(name, unhashable[0] if unhashable else series.dtype) from None
     for kind in set(map(type, values)):
-        if issubclass(kind, _DATES) or not issubclass(kind, (*NUMBERS, str, pd.Interval)):
-            raise _refusal(name, next(value for value in values if type(value) is kind))
+        if not is_readable(kind):
+            raise refusal(name, next(value for value in values if type(value) is kind))
     return codes, values
+
+
+def is_readable(kind: type) -> bool:
+    """Tell whether cells of a type are numbers or levels."""
+    return not issubclass(kind, _DATES) and issubclass(kind, (*NUMBERS, str, pd.Interval))
 
 
 def _tell_truth_from_numbers(
@@ -158,7 +163,14 @@ def _tell_truth_from_numbers(
     return codes, values
 
 
-def _refusal(name: str, value: object) -> errors.SasanetError:
+def text_refusal(name: str, value: object, remedy: str) -> InvalidInputError:
+    """Return the error for text in a column of numbers."""
+    must = f"must hold numbers as in training, got {short(value)}"
+    return InvalidInputError(f"Column {name!r} {must}. Convert it first: {remedy}.")
+
+
+def refusal(name: str, value: object) -> errors.SasanetError:
+    """Return the error for a cell that is neither a finite number nor a level."""
     what = f"got {short(value)} ({type(value).__name__})"
     if isinstance(value, float):
         remedy = "replace it by a finite number or by NaN (missing)"
@@ -180,28 +192,26 @@ def read_numbers(series: pd.Series, name: str) -> Floats:
     else:
         codes, found = factor(series, name)
         if text := [value for value in found if not isinstance(value, NUMBERS)]:
-            must = f"must hold numbers as in training, got {short(text[0])}"
-            remedy = f"X[{name!r}] = pd.to_numeric(X[{name!r}])"
-            raise InvalidInputError(f"Column {name!r} {must}. Convert it first: {remedy}.")
+            raise text_refusal(name, text[0], f"X[{name!r}] = pd.to_numeric(X[{name!r}])")
         try:
             values = np.array([*found, np.nan], dtype=np.float64)[codes]
         except OverflowError:  # a Python integer beyond 1e308
-            raise _refusal(name, np.inf) from None
+            raise refusal(name, np.inf) from None
     if np.isinf(values).any():
-        raise _refusal(name, np.inf)
+        raise refusal(name, np.inf)
     return values
 
 
 def read_levels(series: pd.Series, name: str) -> tuple[NDArray[Any], list[Level]]:
     """Return a column as codes (-1 is missing) and the levels they stand for."""
     codes, found = factor(series, name)
-    levels = [value if type(value) is str else _plain(value) for value in found]
+    levels = [value if type(value) is str else plain_level(value) for value in found]
     if not {np.inf, -np.inf}.isdisjoint(levels):
-        raise _refusal(name, np.inf)
+        raise refusal(name, np.inf)
     return codes, levels
 
 
-def _plain(value: Any) -> Level:
+def plain_level(value: Any) -> Level:
     """Return a level that JSON can write; 3.0 is 3, as a missing cell turns integers to floats."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, int | str | pd.Interval):  # True and False are integers

@@ -18,9 +18,10 @@ from torch.nn import functional as F
 
 from sasanet.network.embedding.bag_sum import bag_sums
 from sasanet.network.embedding.knots import KnotBlocks, TableLayout, make_table, split_into_blocks
+from sasanet.network.embedding.memo import RemembersTables
 
 
-class TableEmbedding(nn.Module):
+class TableEmbedding(RemembersTables):
     """One table row per level and per knot; numbers interpolate between neighbouring knots.
 
     The rows of a number column are not free parameters: row k is a straight line in k plus the
@@ -87,6 +88,9 @@ class TableEmbedding(nn.Module):
 
     def rows(self) -> Tensor:
         """Return the whole table: [rows of numbers + rows of categories, width]."""
+        return self.remembered("rows", self.parameters(), self._make_rows)
+
+    def _make_rows(self) -> Tensor:
         blocks = KnotBlocks(self.block_columns, self.block_grid, self.lines, *self.grid_shape)
         layout = TableLayout(blocks, self.block_owners, self.level_owners)
         return make_table(self.steps, self.slopes, self.levels, self.scales, layout)

@@ -1,0 +1,160 @@
+"""One row at a time, without a table around it: a mapping or a sequence → its cells.
+
+What a cell means is what :class:`~sasanet.table.encoder.TableEncoder` reads of a table: the places
+are bit-identical. A table of one row takes pandas a hundred times as long.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from math import isinf, nan
+from reprlib import repr as short
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from sasanet.errors import InvalidInputError
+from sasanet.table.columns import Column
+from sasanet.table.reading import (
+    NUMBERS,
+    TableTypeError,
+    is_readable,
+    plain_level,
+    refusal,
+    text_refusal,
+)
+
+LARGEST_SCORE = 1e9  # standard deviations from the mean: networks square what they read
+Place = Callable[[Any], float]  # of a cell that is not missing
+
+
+class RowReader:
+    """Read single rows with the rulers of a table's columns.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+        What was learned of the columns.
+    numbers : {"knots", "standard"}
+        The ruler of numbers.
+    """
+
+    def __init__(self, columns: tuple[Column, ...], numbers: str) -> None:
+        self.columns, self._numbers = columns, numbers
+        self._names = [column.name for column in columns]
+        self._every_name = set(self._names)
+        self._places: list[Place] = [_ruler(column, numbers) for column in columns]
+
+    def read(self, row: Any) -> tuple[NDArray[np.float32], list[str]]:
+        """Return the cells of a row, [1, d], and a note on each level never seen in training."""
+        cells = self.values(row)
+        places = np.empty((1, len(cells)), dtype=np.float32)
+        unseen = []
+        for j, (cell, place) in enumerate(zip(cells, self._places, strict=True)):
+            found = places[0, j] = nan if is_missing(cell) else place(cell)
+            if found == 0 and self.columns[j].kind != "number":
+                unseen.append(f"{self._names[j]!r} {short([cell])}")
+        return places, unseen
+
+    def values(self, row: Any) -> Sequence[Any]:
+        """Return the cells of a row as given, in the order of training."""
+        if isinstance(row, Mapping | pd.Series):
+            named = {str(name): cell for name, cell in row.items()}
+            if len(row) != len(self._names) or named.keys() != self._every_name:
+                raise InvalidInputError(name_diff(self._names, [*map(str, row.keys())]))
+            return [named[name] for name in self._names]
+        flat = isinstance(row, Sequence) and not isinstance(row, str | bytes)
+        if not flat and not (isinstance(row, np.ndarray) and row.ndim == 1):
+            raise TableTypeError(
+                "row must be a mapping of names to cells, or a sequence of cells, got "
+                f"{short(row)} ({type(row).__name__}); give tables to predict and explain"
+            )
+        if len(row) != len(self._names):
+            raise InvalidInputError(
+                f"row must have {len(self._names)} cells, got {len(row)}; None stands for a "
+                "missing one"
+            )
+        return row
+
+    def __reduce__(self) -> tuple[type[RowReader], tuple[tuple[Column, ...], str]]:
+        return RowReader, (self.columns, self._numbers)  # its functions cannot be pickled
+
+
+def is_missing(cell: Any) -> bool:
+    """Tell whether a cell is missing: None, NaN, and what pandas puts in their place."""
+    if cell is None or cell is pd.NA or cell is pd.NaT:
+        return True
+    return isinstance(cell, NUMBERS) and bool(cell != cell)
+
+
+def _ruler(column: Column, numbers: str) -> Place:
+    """Return the function that finds the place of a column's cells."""
+    if column.kind != "number":
+        return _level_ruler(column)
+    name, knots = column.name, [knot / 2 for knot in column.knots]
+    if not column.seen:  # nothing was learned of it: its cells are checked, and absent
+        return lambda cell: nan * _number(cell, name)
+    if numbers == "standard":
+        return lambda cell: _score(_number(cell, name), column)
+    return lambda cell: _among(knots, _number(cell, name) / 2)
+
+
+def _level_ruler(column: Column) -> Place:
+    known = {level: float(place) for place, level in enumerate(column.levels, start=1)}
+    as_text = bool(column.levels) and isinstance(column.levels[0], str)
+
+    def place(cell: Any) -> float:
+        if type(cell) is not str and not is_readable(type(cell)):
+            raise refusal(column.name, cell)
+        level = cell if type(cell) is str else plain_level(cell)
+        if isinstance(level, float) and isinf(level):
+            raise refusal(column.name, level)
+        return known.get(str(level) if as_text else level, 0.0)
+
+    return place
+
+
+def _number(cell: Any, name: str) -> float:
+    """Return a cell of a column of numbers, finite."""
+    if not isinstance(cell, NUMBERS):
+        readable = is_readable(type(cell))
+        raise text_refusal(name, cell, "float(cell)") if readable else refusal(name, cell)
+    try:
+        number = float(cell)
+    except OverflowError:  # a Python integer beyond 1e308
+        raise refusal(name, np.inf) from None
+    if isinf(number):
+        raise refusal(name, number)
+    return number
+
+
+def _score(number: float, column: Column) -> float:
+    score = (number - column.mean) / column.std
+    return min(max(score, -LARGEST_SCORE), LARGEST_SCORE)
+
+
+def _among(knots: Sequence[float], number: float) -> float:
+    """Return the place of a number among the knots, both halved, as ``np.interp`` computes it."""
+    if number <= knots[0]:
+        return 0.0
+    last = len(knots) - 1
+    if number >= knots[last]:
+        return float(last)
+    below = bisect_right(knots, number) - 1
+    slope = 1.0 / (knots[below + 1] - knots[below])
+    return min(slope * (number - knots[below]) + below, float(last))
+
+
+def name_diff(want: list[str], got: list[str]) -> str:
+    """Return what differs between the names of training and those of a table or row."""
+    missing = [f"- {name} (missing)" for name in want if name not in got]
+    extra = [f"+ {name} (not seen in training)" for name in got if name not in want]
+    twice = [f"+ {name} (more than once)" for name in want if got.count(name) > 1]
+    groups = (missing, extra, twice)
+    lines = [line for group in groups for line in group[:5]]
+    hidden = sum(map(len, groups)) - len(lines)
+    lines.insert(0, "The feature names should match those that were passed during fit.")
+    return "\n".join([*lines, *([f"… and {hidden} more"] if hidden else [])])
