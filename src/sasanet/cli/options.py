@@ -58,3 +58,11 @@ TimeLimit = Annotated[
     float | None, typer.Option(help="Seconds of training at most.", min=0.01, show_default=False)
 ]
 Seed = Annotated[int, typer.Option(help="Random seed; one seed gives one model.", min=0)]
+GroupsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--groups",
+        help='JSON file with groups of columns: {"address": ["street", "zip"]}.',
+        show_default=False,
+    ),
+]

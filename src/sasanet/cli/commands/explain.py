@@ -37,6 +37,7 @@ def explain(
         str | None,
         typer.Option("--class", help="Of several classes, explain this one.", show_default=False),
     ] = None,
+    groups: options.GroupsFile = None,
     row_name: options.RowName = None,
     encoding: options.Encoding = "utf-8",
     force: options.Force = False,
@@ -44,23 +45,28 @@ def explain(
     """Explain every prediction: base value plus one number per feature.
 
     The columns are row (1 is the first), prediction, base_value, reason_1 … (with --top), phi_… for
-    every feature and error_… (if refined). Base value and all phi add up to the prediction. In CSV
-    files, text that a spreadsheet would take for a formula begins with an apostrophe.
+    every feature or group of features, and error_… (if refined). Base value and all phi add up to
+    the prediction. In CSV files, text that a spreadsheet would take for a formula begins with an
+    apostrophe.
     """
     check_format(out)
     check_free(out, force, table)
+    from sasanet.cli.files.json_objects import read_object
     from sasanet.cli.files.model_rows import RowBatches, load_model
     from sasanet.cli.files.output_columns import explanation_columns, explanation_frame
+    from sasanet.explanation.players import read_players
 
     fitted = load_model(model, terminal)
     outputs = _explained_outputs(fitted, of_class)
     refined = orders > 0 or max_error is not None
-    columns = explanation_columns(fitted.encoder_.names, outputs, top, refined)
+    grouped = read_object(groups, "--groups", '{"address": ["street", "zip"]}')
+    players = read_players(grouped, fitted.encoder_.names).names
+    columns = explanation_columns(players, outputs, top, refined)
     batches = RowBatches(fitted, table, encoding, row_name, columns)
     start = time.perf_counter()
     with terminal.progress(f"explaining {table.name}") as tick, open_writer(out) as writer:
         for X, rows in batches:
-            found = fitted.explain(X, n_orders=orders, max_error=max_error)
+            found = fitted.explain(X, n_orders=orders, max_error=max_error, groups=grouped)
             found = found if of_class is None else found.output(of_class)
             writer.write(explanation_frame(found, top, rows))
             tick(batches.table.share_read())
