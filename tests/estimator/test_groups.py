@@ -124,5 +124,5 @@ def test_the_audit_measures_the_game_of_groups():
 def test_the_sequence_network_has_no_groups():
     X, y = rows(), np.arange(24) % 2
     model = SASANetClassifier("sequence", max_epochs=1, teacher_weight=0).fit(X, y)
-    with pytest.raises(InvalidInputError, match="groups need the set network"):
+    with pytest.raises(InvalidInputError, match="need the set network"):
         model.explain(X, groups=groups_of(X))

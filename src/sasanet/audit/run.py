@@ -37,13 +37,14 @@ from sasanet.network import inference
 from sasanet.network.coalitions import random_coalitions, random_orders
 from sasanet.network.player_game import Game
 from sasanet.network.sasanet import SASANet
+from sasanet.table.target import to_probability
 from sasanet.validation import check_integer, our_refusals
 
 _GAP_ORDERS = 16
 _CHUNK_ROWS = 16
 
 
-def audit(
+def audit(  # noqa: PLR0913 - what to audit, and how much of it
     model: SASANetModel,
     X: Any,
     y: Any = None,
@@ -52,6 +53,7 @@ def audit(
     n_orders: int = 400,
     random_state: int = 0,
     groups: Groups | None = None,
+    units: str = "raw",
 ) -> Audit:
     """Measure how faithful a fitted model's attributions are on given rows.
 
@@ -72,6 +74,8 @@ def audit(
         Seed for drawing rows and orders.
     groups : dict of str to list of str, optional
         Audit the attributions of ``explain(X, groups=groups)``.
+    units : {"raw", "probability"}
+        Audit the attributions of ``explain(X, units=units)``.
 
     Returns
     -------
@@ -93,15 +97,15 @@ def audit(
     generator = torch.Generator().manual_seed(seed)
     chosen = torch.randperm(len(cells), generator=generator)[:n_rows]
     rows = table.iloc[chosen.numpy()]
-    explanation = model.explain(rows, groups=groups)
-    game = model._game(groups)
+    explanation = model.explain(rows, groups=groups, units=units)
+    game = model._game(groups, units)
     findings = _faithfulness(model, game, explanation, cells[chosen], n_orders, generator)
     sizes: tuple[SizeCalibration, ...] = ()
     if y is not None:
         sizes, found = _calibration(model, cells, y, 8 * n_rows, generator)
         findings.append(found)
     seconds = time.perf_counter() - start
-    about = _describe(model, game, cells[chosen], n_orders)
+    about = _describe(model, game, cells[chosen], n_orders, explanation.units)
     return replace(about, findings=tuple(findings), calibration=sizes, seconds=seconds)
 
 
@@ -127,7 +131,7 @@ def _encode(model: SASANetModel, X: Any, y: Any) -> tuple[pd.DataFrame, Tensor]:
     return table, cells
 
 
-def _describe(model: SASANetModel, game: Game, cells: Tensor, n_orders: int) -> Audit:
+def _describe(model: SASANetModel, game: Game, cells: Tensor, n_orders: int, units: str) -> Audit:
     """Return a certificate without findings: what is audited, and how."""
     n_exact = int(is_enumerated(game, cells).sum())
     return Audit(
@@ -136,7 +140,7 @@ def _describe(model: SASANetModel, game: Game, cells: Tensor, n_orders: int) -> 
         n_rows=len(cells),
         n_orders=0 if n_exact == len(cells) else n_orders,
         seconds=0.0,
-        units=model.target_.units,
+        units=units,
         model=type(model).__name__,
         network=model.network_.architecture.marginal,
         task=model.target_.task,
@@ -163,6 +167,7 @@ def _faithfulness(
         return compare(name, phi, reference, present, scale)
 
     raw = model.target_.to_raw(inference.outputs(network, cells).numpy())
+    raw = to_probability(raw) if explanation.units == "probability" else raw
     additivity = _timed(lambda: _additivity(explanation.prediction, raw))
     own = _timed(lambda: errors("self-game", own_game))
     if network.is_set:

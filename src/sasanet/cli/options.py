@@ -24,6 +24,13 @@ class Preset(StrEnum):
     best = "best"
 
 
+class Units(StrEnum):
+    """Units of attributions."""
+
+    raw = "raw"
+    probability = "probability"
+
+
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="Directory written by `fit`.")]
 TablePath = Annotated[
     Path, typer.Argument(metavar="TABLE", help="CSV (also gzipped) or Parquet.", show_default=False)
@@ -65,4 +72,7 @@ GroupsFile = Annotated[
         help='JSON file with groups of columns: {"address": ["street", "zip"]}.',
         show_default=False,
     ),
+]
+UnitsOfPhi = Annotated[
+    Units, typer.Option("--units", help="Explain log-odds, or the probability itself.")
 ]

@@ -32,11 +32,13 @@ class CertifiedModel(TabularModel):
         n_orders: int = 400,
         random_state: int = 0,
         groups: Mapping[str, Sequence[str]] | None = None,
+        units: str = "raw",
     ) -> Audit:
         """Measure how true the attributions are on given rows: see :func:`sasanet.audit.audit`.
 
         The certificate is kept as ``audit_`` and saved with the model, until the next ``fit``. One
-        of groups is only returned: it speaks of another game than ``explain(X)``.
+        of groups or of probabilities is only returned: it speaks of another game than
+        ``explain(X)``.
         """
         from sasanet.audit import audit  # a higher room: only this method needs it
 
@@ -48,8 +50,9 @@ class CertifiedModel(TabularModel):
             n_orders=n_orders,
             random_state=random_state,
             groups=groups,
+            units=units,
         )
-        if groups is None:
+        if groups is None and units == "raw":
             self.audit_ = found
         return found
 

@@ -1,8 +1,12 @@
-"""The network's game with other players: groups of columns, each present or absent as a whole.
+"""The network's game with other players, or in other units.
+
+Players may be groups of columns, each present or absent as a whole.
 
 v is a function of a *sum*, so a group is a player like any other: its vector is the sum of its
 cells' vectors, and the same formula gives its own Shapley value. That is not the sum of its
 members' Shapley values, which also count what members add while the rest of the group is absent.
+
+Units may be those of the probability: :mod:`~sasanet.network.attribution.probability`.
 
 Sizes: B rows, N features, P players, D the length of a cell vector, M members of the network,
 K outputs, S coalitions.
@@ -16,14 +20,23 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from sasanet.network.attribution.closed_form import ClosedFormAttribution, is_enumerated
+from sasanet.network.attribution.closed_form import (
+    ClosedFormAttribution,
+    SumFunction,
+    is_enumerated,
+)
+from sasanet.network.attribution.probability import (
+    ProbabilityFunction,
+    expected_growth,
+    gained_probability,
+)
 from sasanet.network.sasanet import Contributions, SASANet, contributions_of_prefixes
 from sasanet.network.set_value import SetFunction, SetValue
 
 
 @dataclass(frozen=True)
 class PlayerGame:
-    """A game of groups of features on a set network, with the interface of the network itself.
+    """A game on a set network with players or units of its own, and the network's interface.
 
     Parameters
     ----------
@@ -31,10 +44,13 @@ class PlayerGame:
         A network whose marginal module is a set function.
     membership : Tensor [P, N] of bool
         Which features belong to which player; every feature to exactly one.
+    base : Tensor [K], optional
+        φ0, to play for the probability instead of the network's output.
     """
 
     network: SASANet
     membership: Tensor
+    base: Tensor | None = None
 
     @property
     def marginal(self) -> SetValue:
@@ -63,7 +79,8 @@ class PlayerGame:
     def values(self, cells: Tensor, coalitions: Tensor) -> Tensor:
         """Return v of every coalition of players: [B, N], [B, S, P] bool → [B, S, K]."""
         features = coalitions.float() @ self._weights(cells) > 0
-        return self.network.values(cells, features & ~cells.isnan()[:, None])
+        values = self.network.values(cells, features & ~cells.isnan()[:, None])
+        return self._in_units(values)
 
     def value_contributions(self, cells: Tensor, present: Tensor) -> Contributions:
         """Return a function of orders of players: see :meth:`SASANet.value_contributions`."""
@@ -75,20 +92,28 @@ class PlayerGame:
         Shape: cells [B, N], present [B, P] → φ [B, P, K], output [B, K].
         """
         value = self.marginal.member_values(cells, ~cells.isnan()[:, None])[:, 0]
-        own = self._vectors(cells)
-        ends = self._ends(own, present, value)
+        own, output = self._vectors(cells), self._in_units(value.mean(1))
         formula = ClosedFormAttribution(len(self.membership), points=1)
-        found = [
-            formula.attributions(
-                SetFunction(self.marginal.rho, bias, self.marginal.cap),
-                present,
-                own[:, :, m],
-                ends[..., m, :],
-                value[:, m],
-            )[0]
-            for m, bias in enumerate(self.marginal.bias)
-        ]
-        return torch.stack(found).mean(0), value.mean(1)
+        if self.base is not None:
+            base = self.base.to(cells.device, torch.float32)
+            function = ProbabilityFunction(self.marginal.together, base)
+            flat, whole = own.flatten(2), output.float()
+            ends = _ends(function, flat, present, whole)
+            found = formula.attributions(function, present, flat, ends, whole, expected_growth)[0]
+            return found, output
+        parts = []
+        for m, bias in enumerate(self.marginal.bias):
+            member = SetFunction(self.marginal.rho, bias, self.marginal.cap)
+            ends = _ends(member, own[:, :, m], present, value[:, m])
+            given = member, present, own[:, :, m], ends, value[:, m]
+            parts.append(formula.attributions(*given)[0])
+        return torch.stack(parts).mean(0), output
+
+    def _in_units(self, outputs: Tensor) -> Tensor:
+        """Return outputs of the network in the units of this game: [..., K] → [..., K]."""
+        if self.base is None:
+            return outputs
+        return gained_probability(outputs.double(), self.base.to(outputs.device, torch.float64))
 
     def _weights(self, cells: Tensor) -> Tensor:
         return self.membership.to(cells.device, torch.float32)
@@ -99,14 +124,15 @@ class PlayerGame:
         own = self.marginal.member_vectors(vectors)
         return torch.einsum("pn,bnmd->bpmd", self._weights(cells), own)
 
-    def _ends(self, own: Tensor, present: Tensor, value: Tensor) -> Tensor:
-        """Return what each player adds alone, and last: [B, P, M, D], [B, M, K] → [B, P, 2, M, K].
 
-        As :meth:`SetValue.ends`, whose look-ups are for single cells.
-        """
-        value_of = self.marginal.together.value_of_sums
-        last = value[:, None] - value_of(own.sum(1, keepdim=True) - own)
-        return torch.stack([value_of(own), last], 2) * present[..., None, None, None]
+def _ends(function: SumFunction, vectors: Tensor, present: Tensor, value: Tensor) -> Tensor:
+    """Return what each player adds alone, and last: [B, P, D], [B, K] → [B, P, 2, K].
+
+    As :meth:`SetValue.ends`, whose look-ups are for single cells.
+    """
+    value_of = function.value_of_sums
+    last = value[:, None] - value_of(vectors.sum(1, keepdim=True) - vectors)
+    return torch.stack([value_of(vectors), last], 2) * present[..., None, None]
 
 
 Game = SASANet | PlayerGame

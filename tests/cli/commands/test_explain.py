@@ -269,3 +269,24 @@ def test_what_is_no_groups_file_is_refused_before_anything_is_written(place, tmp
     assert refused.exit_code == 1
     assert says in " ".join(refused.output.split())
     assert not out.exists()
+
+
+def test_units_of_the_probability_add_up_to_it(place, tmp_path):
+    given = place / "credit", place / "credit.csv"
+    done("explain", *given, "--units", "probability", "--out", tmp_path / "e.csv", "--top", 1)
+    done("predict", *given, "--out", tmp_path / "p.csv")
+    found, predicted = pd.read_csv(tmp_path / "e.csv"), pd.read_csv(tmp_path / "p.csv")
+    np.testing.assert_allclose(found["prediction"], predicted["probability_1"], atol=1e-6)
+    np.testing.assert_allclose(phi(found).sum(axis=1) + found["base_value"], found["prediction"])
+    assert found["reason_1"].str.contains("the probability by").all()
+    refused = run("audit", *given, "--units", "probability", "--keep")
+    assert refused.exit_code == 1
+    assert "--keep saves the certificate of the plain explanation" in refused.output
+
+
+def test_a_regressor_has_no_probability(place, tmp_path):
+    given = place / "mass", place / "penguins.csv", "--units", "probability"
+    refused = run("explain", *given, "--out", tmp_path / "e.csv")
+    assert refused.exit_code == 1
+    assert "for classifiers" in refused.output
+    assert not (tmp_path / "e.csv").exists()

@@ -38,6 +38,7 @@ def explain(
         typer.Option("--class", help="Of several classes, explain this one.", show_default=False),
     ] = None,
     groups: options.GroupsFile = None,
+    units: options.UnitsOfPhi = options.Units.raw,
     row_name: options.RowName = None,
     encoding: options.Encoding = "utf-8",
     force: options.Force = False,
@@ -66,7 +67,9 @@ def explain(
     start = time.perf_counter()
     with terminal.progress(f"explaining {table.name}") as tick, open_writer(out) as writer:
         for X, rows in batches:
-            found = fitted.explain(X, n_orders=orders, max_error=max_error, groups=grouped)
+            found = fitted.explain(
+                X, n_orders=orders, max_error=max_error, groups=grouped, units=units
+            )
             found = found if of_class is None else found.output(of_class)
             writer.write(explanation_frame(found, top, rows))
             tick(batches.table.share_read())
