@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from bench.accuracy.rivals import SYSTEMS, Task
 from bench.tables import data
@@ -51,7 +52,8 @@ def _known_once(seed: int) -> dict[str, float]:
     table = datasets.make_gaussian_probit(
         _N_TRAIN + _N_JUDGED, n_features=10, correlation=0.6, random_state=seed
     )
-    task = Task(table.X[:_N_TRAIN], table.y[:_N_TRAIN], regression=False, seed=seed)
+    labels = pd.Series(table.y[:_N_TRAIN])
+    task = Task(table.X[:_N_TRAIN], labels, regression=False, seed=seed)
     model = SYSTEMS["ebm"].fit(task, _SETTINGS)
     judged = table.X[_N_TRAIN:]
     truth = table.shapley(judged)

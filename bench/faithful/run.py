@@ -325,9 +325,9 @@ def _counting(counts: list[int]) -> Callable[..., torch.Tensor]:
     """Return the second look, noting how many rows it was given."""
     look = closed_form.second_look
 
-    def counted(function: Any, vectors: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
+    def counted(function: Any, vectors: torch.Tensor, *rest: Any) -> torch.Tensor:
         counts.append(len(vectors))
-        return look(function, vectors, ends)
+        return look(function, vectors, *rest)
 
     return counted
 

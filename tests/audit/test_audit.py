@@ -52,7 +52,7 @@ def explains(monkeypatch):
         model, honest = copy.copy(model), model.explain
         random = np.random.default_rng(5)
 
-        def explain(rows):
+        def explain(rows, **_):
             cells = model._encode(rows)[1]
             exact = reference.enumerated(model.network_, cells) * model.target_.scale
             error = size * random.standard_normal(exact.shape)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,11 +21,12 @@ from sasanet.arrays import Floats
 from sasanet.malloc import steady_heap
 from sasanet.network import inference
 from sasanet.network.coalitions import by_feature, random_orders
+from sasanet.network.player_game import Game
 from sasanet.network.sasanet import Contributions, SASANet
 from sasanet.shapley.exact import exact_shapley
 from sasanet.shapley.game import ValueFunction
 
-MakeContributions = Callable[[SASANet, Tensor, Tensor], Contributions]
+MakeContributions = Callable[[Any, Tensor, Tensor], Contributions]  # of a game
 
 EXACT_UP_TO = 12  # present features: 4,096 coalitions per row
 _CELLS_AT_ONCE = 20_480  # as in inference: bounds the memory
@@ -48,22 +50,23 @@ class ReferenceValues:
     n_orders: int
 
 
-def is_enumerated(cells: Tensor) -> Tensor:
-    """Return which rows have few enough present features: [n, N] → [n] bool."""
-    return (~cells.isnan()).sum(1) <= EXACT_UP_TO
+def is_enumerated(network: Game, cells: Tensor) -> Tensor:
+    """Return which rows have few enough present players: [n, N] → [n] bool."""
+    return network.present(cells).sum(1) <= EXACT_UP_TO
 
 
 def own_game(
-    network: SASANet, cells: Tensor, n_orders: int, generator: torch.Generator
+    network: Game, cells: Tensor, n_orders: int, generator: torch.Generator
 ) -> ReferenceValues:
-    """Return the Shapley values of v(S) = f(x_S): enumerated where few features are present."""
-    exact = is_enumerated(cells)
-    values = np.zeros((*cells.shape, network.n_outputs))
+    """Return the Shapley values of v(S) = f(x_S): enumerated where few players are present."""
+    exact = is_enumerated(network, cells)
+    values = np.zeros((*network.present(cells).shape, network.n_outputs))
     variance = np.zeros_like(values)
     rows, others = exact.numpy(), ~exact.numpy()
     values[rows] = enumerated(network, cells[exact])
     if others.any():
-        found = sampled(network, cells[~exact], SASANet.value_contributions, n_orders, generator)
+        make = type(network).value_contributions
+        found = sampled(network, cells[~exact], make, n_orders, generator)
         values[others], variance[others] = found
     return ReferenceValues(values, variance, n_orders if others.any() else 0)
 
@@ -80,30 +83,30 @@ def distillation_targets(
     return ReferenceValues(*found, n_orders)
 
 
-def enumerated(network: SASANet, cells: Tensor) -> Floats:
-    """Return exact Shapley values from all coalitions of present features: [n, N] → (n, N, K).
+def enumerated(network: Game, cells: Tensor) -> Floats:
+    """Return exact Shapley values from all coalitions of present players: [n, N] → (n, P, K).
 
-    Missing features add nothing to any coalition: their value is 0, and they are left out.
+    Missing players add nothing to any coalition: their value is 0, and they are left out.
     """
-    found = np.zeros((*cells.shape, network.n_outputs))
-    patterns, group = np.unique(~cells.isnan().numpy(), axis=0, return_inverse=True)
+    present = network.present(cells).numpy()
+    found = np.zeros((*present.shape, network.n_outputs))
+    patterns, group = np.unique(present, axis=0, return_inverse=True)
     for number, pattern in enumerate(patterns):
         rows = np.flatnonzero(group.ravel() == number)
-        features = np.flatnonzero(pattern)
-        if len(features):
-            game = _game(network, cells[rows], features)
-            found[np.ix_(rows, features)] = exact_shapley(game, len(features))
+        players = np.flatnonzero(pattern)
+        if len(players):
+            game = _game(network, cells[rows], players, len(pattern))
+            found[np.ix_(rows, players)] = exact_shapley(game, len(players))
     return found
 
 
-def _game(network: SASANet, cells: Tensor, features: NDArray[np.intp]) -> ValueFunction:
-    """Return v(S) of rows for coalitions of some features, as a function of masks."""
-    n_features = cells.shape[1]
-    size = max(1, _CELLS_AT_ONCE // n_features)
+def _game(network: Game, cells: Tensor, players: NDArray[np.intp], n_players: int) -> ValueFunction:
+    """Return v(S) of rows for coalitions of some players, as a function of masks."""
+    size = max(1, _CELLS_AT_ONCE // cells.shape[1])
 
     def value(masks: NDArray[np.bool_]) -> Floats:
-        wide = torch.zeros(len(masks), n_features, dtype=torch.bool)
-        wide[:, features] = torch.from_numpy(masks)
+        wide = torch.zeros(len(masks), n_players, dtype=torch.bool)
+        wide[:, players] = torch.from_numpy(masks)
         parts = [inference.coalition_outputs(network, cells, m[None]) for m in wide.split(size)]
         return torch.cat(parts, 1).numpy()
 
@@ -111,7 +114,7 @@ def _game(network: SASANet, cells: Tensor, features: NDArray[np.intp]) -> ValueF
 
 
 def sampled(
-    network: SASANet,
+    network: Game,
     cells: Tensor,
     make_contributions: MakeContributions,
     n_orders: int,
@@ -119,16 +122,16 @@ def sampled(
 ) -> tuple[Floats, Floats]:
     """Return the mean contributions along random orders and their reverses, and its variance.
 
-    Shape: cells [n, N] → two (n, N, K).
+    Shape: cells [n, N] → two (n, P, K).
     """
     n_features, device = cells.shape[1], next(network.parameters()).device
     size = _CELLS_AT_ONCE // n_features**2  # every prefix needs a pass of its own
-    if network.is_set:
+    if isinstance(network, SASANet) and network.is_set:
         size = _PREFIXES_AT_ONCE // n_features
     means, variances = [], []
     with torch.no_grad(), steady_heap():
         for part in cells.to(device).split(max(1, size)):
-            present = ~part.isnan()
+            present = network.present(part)
             contributions = make_contributions(network, part, present)
 
             def pair(

@@ -29,17 +29,22 @@ from sasanet.audit.reference import (
 )
 from sasanet.checksums import pack_weights
 from sasanet.errors import InvalidInputError
+from sasanet.estimator.explaining import Groups
 from sasanet.estimator.sasanet import SASANetModel
+from sasanet.explanation import Explanation
 from sasanet.malloc import steady_heap
+from sasanet.network import inference
 from sasanet.network.coalitions import random_coalitions, random_orders
+from sasanet.network.player_game import Game
 from sasanet.network.sasanet import SASANet
+from sasanet.table.target import to_probability
 from sasanet.validation import check_integer, our_refusals
 
 _GAP_ORDERS = 16
 _CHUNK_ROWS = 16
 
 
-def audit(
+def audit(  # noqa: PLR0913 - what to audit, and how much of it
     model: SASANetModel,
     X: Any,
     y: Any = None,
@@ -47,6 +52,8 @@ def audit(
     n_rows: int = 256,
     n_orders: int = 400,
     random_state: int = 0,
+    groups: Groups | None = None,
+    units: str = "raw",
 ) -> Audit:
     """Measure how faithful a fitted model's attributions are on given rows.
 
@@ -65,6 +72,10 @@ def audit(
         order and its reverse count as two); other rows are enumerated exactly.
     random_state : int
         Seed for drawing rows and orders.
+    groups : dict of str to list of str, optional
+        Audit the attributions of ``explain(X, groups=groups)``.
+    units : {"raw", "probability"}
+        Audit the attributions of ``explain(X, units=units)``.
 
     Returns
     -------
@@ -86,13 +97,15 @@ def audit(
     generator = torch.Generator().manual_seed(seed)
     chosen = torch.randperm(len(cells), generator=generator)[:n_rows]
     rows = table.iloc[chosen.numpy()]
-    findings = _faithfulness(model, rows, cells[chosen], n_orders, generator)
+    explanation = model.explain(rows, groups=groups, units=units)
+    game = model._game(groups, units)
+    findings = _faithfulness(model, game, explanation, cells[chosen], n_orders, generator)
     sizes: tuple[SizeCalibration, ...] = ()
     if y is not None:
         sizes, found = _calibration(model, cells, y, 8 * n_rows, generator)
         findings.append(found)
     seconds = time.perf_counter() - start
-    about = _describe(model, cells[chosen], n_orders)
+    about = _describe(model, game, cells[chosen], n_orders, explanation.units)
     return replace(about, findings=tuple(findings), calibration=sizes, seconds=seconds)
 
 
@@ -118,38 +131,44 @@ def _encode(model: SASANetModel, X: Any, y: Any) -> tuple[pd.DataFrame, Tensor]:
     return table, cells
 
 
-def _describe(model: SASANetModel, cells: Tensor, n_orders: int) -> Audit:
+def _describe(model: SASANetModel, game: Game, cells: Tensor, n_orders: int, units: str) -> Audit:
     """Return a certificate without findings: what is audited, and how."""
-    n_exact = int(is_enumerated(cells).sum())
+    n_exact = int(is_enumerated(game, cells).sum())
     return Audit(
         findings=(),
         calibration=(),
         n_rows=len(cells),
         n_orders=0 if n_exact == len(cells) else n_orders,
         seconds=0.0,
-        units=model.target_.units,
+        units=units,
         model=type(model).__name__,
         network=model.network_.architecture.marginal,
         task=model.target_.task,
-        n_features=cells.shape[1],
+        n_features=game.present(cells).shape[1],
         n_exact=n_exact,
         weights=pack_weights(model.network_)[1],
     )
 
 
 def _faithfulness(
-    model: SASANetModel, rows: Any, cells: Tensor, n_orders: int, generator: torch.Generator
+    model: SASANetModel,
+    game: Game,
+    explanation: Explanation,
+    cells: Tensor,
+    n_orders: int,
+    generator: torch.Generator,
 ) -> list[Finding]:
     """Return the findings that need no labels."""
-    network, scale, present = model.network_, model.target_.scale, (~cells.isnan()).numpy()
-    explanation = model.explain(rows)
-    phi = explanation.values.reshape(*cells.shape, -1) / scale
+    network, scale, present = model.network_, model.target_.scale, game.present(cells).numpy()
+    phi = explanation.values.reshape(*present.shape, -1) / scale
 
     def errors(name: str, find: Callable[..., ReferenceValues]) -> list[Finding]:
-        reference = find(network, cells, n_orders, generator)
+        reference = find(game, cells, n_orders, generator)
         return compare(name, phi, reference, present, scale)
 
-    additivity = _timed(lambda: _additivity(explanation.prediction, model._raw(rows)))
+    raw = model.target_.to_raw(inference.outputs(network, cells).numpy())
+    raw = to_probability(raw) if explanation.units == "probability" else raw
+    additivity = _timed(lambda: _additivity(explanation.prediction, raw))
     own = _timed(lambda: errors("self-game", own_game))
     if network.is_set:
         distillation = [_as_distillation(finding) for finding in own]

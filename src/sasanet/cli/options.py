@@ -24,6 +24,13 @@ class Preset(StrEnum):
     best = "best"
 
 
+class Units(StrEnum):
+    """Units of attributions."""
+
+    raw = "raw"
+    probability = "probability"
+
+
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="Directory written by `fit`.")]
 TablePath = Annotated[
     Path,
@@ -64,3 +71,14 @@ TimeLimit = Annotated[
     float | None, typer.Option(help="Seconds of training at most.", min=0.01, show_default=False)
 ]
 Seed = Annotated[int, typer.Option(help="Random seed; one seed gives one model.", min=0)]
+GroupsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--groups",
+        help='JSON file with groups of columns: {"address": ["street", "zip"]}.',
+        show_default=False,
+    ),
+]
+UnitsOfPhi = Annotated[
+    Units, typer.Option("--units", help="Explain log-odds, or the probability itself.")
+]

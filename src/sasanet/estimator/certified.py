@@ -5,6 +5,7 @@ The code of all three stands in higher rooms; a user finds it as methods of the 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -30,15 +31,30 @@ class CertifiedModel(TabularModel):
         n_rows: int = 256,
         n_orders: int = 400,
         random_state: int = 0,
+        groups: Mapping[str, Sequence[str]] | None = None,
+        units: str = "raw",
     ) -> Audit:
         """Measure how true the attributions are on given rows: see :func:`sasanet.audit.audit`.
 
-        The certificate is kept as ``audit_`` and saved with the model, until the next ``fit``.
+        The certificate is kept as ``audit_`` and saved with the model, until the next ``fit``. One
+        of groups or of probabilities is only returned: it speaks of another game than
+        ``explain(X)``.
         """
         from sasanet.audit import audit  # a higher room: only this method needs it
 
-        self.audit_ = audit(self, X, y, n_rows=n_rows, n_orders=n_orders, random_state=random_state)
-        return self.audit_
+        found = audit(
+            self,
+            X,
+            y,
+            n_rows=n_rows,
+            n_orders=n_orders,
+            random_state=random_state,
+            groups=groups,
+            units=units,
+        )
+        if groups is None and units == "raw":
+            self.audit_ = found
+        return found
 
     def _repr_html_inner(self) -> str:
         """Return scikit-learn's diagram with a line on the audit under it."""

@@ -12,22 +12,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
-from torch import Tensor
 
 from sasanet.arrays import Floats
-from sasanet.errors import InvalidInputError
 from sasanet.estimator import soft_labels
-from sasanet.estimator.certified import CertifiedModel
 from sasanet.estimator.classifier_regressor import TabularRegressor
+from sasanet.estimator.explaining import ExplainingModel
 from sasanet.estimator.one_row import OneRowClassifier, OneRowModel
 from sasanet.estimator.tabular import FitData
-from sasanet.explanation.explanation import Explanation
 from sasanet.network import inference
 from sasanet.network.architecture import Architecture, find_architecture
-from sasanet.network.refinement import read_effort, refined
 from sasanet.network.sasanet import SASANet
-from sasanet.shapley.game import names_to_mask, read_coalitions
 from sasanet.table.encoder import TableEncoder
 from sasanet.teachers import SoftLabels, read_teachers
 from sasanet.training.hyperparameters import SASANetHyperparameters, resolve
@@ -38,7 +32,7 @@ _IMPORTANCE_ROWS = 256  # of the training table, evenly spaced; with many classe
 _FEWEST_IMPORTANCE_ROWS = 16
 
 
-class SASANetModel(OneRowModel, CertifiedModel):
+class SASANetModel(OneRowModel, ExplainingModel):
     """What SASANet's classifier and regressor share."""
 
     network_: SASANet
@@ -83,8 +77,6 @@ class SASANetModel(OneRowModel, CertifiedModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    # --- fitting ------------------------------------------------------------------------------
-
     def _resolve(self, n_rows: int, soft: SoftLabels | None = None) -> SASANetHyperparameters:
         parameters = self.get_params(deep=False)
         own = bool(read_teachers(self.teachers)[1])
@@ -127,96 +119,6 @@ class SASANetModel(OneRowModel, CertifiedModel):
         some = rows.cells[:: math.ceil(len(rows) / n_rows)].cpu()
         sizes = inference.attributions(network, some).abs().mean((0, 2)).numpy()
         return {"feature_importances_": sizes * data.target.scale}
-
-    # --- using --------------------------------------------------------------------------------
-
-    def explain(self, X: Any, *, n_orders: int = 0, max_error: float | None = None) -> Explanation:
-        """Return the attributions of every prediction, in one forward pass.
-
-        Parameters
-        ----------
-        X : table (n, d)
-            Rows to explain; cells may be missing, and have attribution exactly 0.
-        n_orders : int, default=0
-            Refine the attributions by random coalitions worth so many orders of the features (at
-            least 4; an order costs d − 1 evaluations of the model). The result is unbiased, and
-            ``error_std`` holds its standard errors.
-        max_error : float, optional
-            Refine until the standard error of each attribution is below this, in the units of the
-            attributions, or warn that 10,000 orders were not enough.
-
-        Returns
-        -------
-        Explanation
-            ``base_values + values.sum(axis=1)`` is the raw prediction.
-        """
-        effort = read_effort(n_orders, max_error)
-        table, cells = self._encode(X)
-        self._check_explains()
-        values, totals = inference.attributions_and_outputs(self.network_, cells)
-        scale = self.target_.scale
-        if effort is None:
-            return self._explanation(table, values.numpy() * scale)
-        wanted = effort if isinstance(effort, int) else effort / scale
-        # One seed for every call: an explanation does not change when it is asked for again.
-        generator = torch.Generator().manual_seed(0)
-        values, errors = refined(self.network_, cells, values, totals, wanted, generator)
-        return self._explanation(table, values.numpy() * scale, errors.numpy() * scale)
-
-    def _check_explains(self) -> None:
-        if self.network_.attribution is None:
-            raise InvalidInputError(
-                "explain needs a Shapley module, got this model was built with "
-                "attribution='none' (the ablation SASANet-d); fit one with another attribution"
-            )
-
-    def profiles(self, X: Any) -> Floats:
-        """Return what each feature adds from coming first to coming last in an order: φ_{i,k}.
-
-        The points divide that way evenly; their mean over positions is the attribution (Lemma 3.9),
-        and of a missing cell they are 0. Shape: (n, d, points), for multiclass (n, d, points, C).
-
-        Examples
-        --------
-        >>> from sasanet import SASANetRegressor
-        >>> model = SASANetRegressor(max_epochs=1).fit([[0, 1], [1, 1], [2, 5]], [1.0, 2.0, 3.0])
-        >>> model.profiles([[1, 5]]).shape
-        (1, 2, 8)
-        """
-        _, cells = self._encode(X)
-        self._check_explains()
-        found = inference.profiles(self.network_, cells).numpy() * self.target_.scale
-        return np.asarray(found[..., 0] if found.shape[-1] == 1 else found)
-
-    def value(self, X: Any, coalitions: Any) -> Floats:
-        """Return the model's raw output when only some features are known.
-
-        Parameters
-        ----------
-        X : table (n, d)
-            Rows.
-        coalitions : bool array (d,), (n, d) or (n, m, d), or list of feature names
-            Which features may be used: for all rows, per row, or m times per row. Missing cells
-            are absent whatever the coalition says.
-
-        Returns
-        -------
-        ndarray (n,) or (n, m), with a last axis of length C for multiclass
-            v(S) on the raw scale: of no feature the base value, of all of them the prediction.
-        """
-        _, cells = self._encode(X)
-        masks = self._read_coalitions(coalitions, len(cells))
-        output = inference.coalition_outputs(self.network_, cells, masks)
-        values = self.target_.to_raw(output.numpy())
-        values = values[..., 0] if values.shape[-1] == 1 else values
-        return values if np.ndim(coalitions) == 3 else values[:, 0]
-
-    def _read_coalitions(self, coalitions: Any, n_rows: int) -> Tensor:
-        """Return coalitions as [1 or n, m, d] bool."""
-        coalitions = names_to_mask(coalitions, self.encoder_.names)
-        remedy = "mark the known features with True, or give a list of names"
-        masks = read_coalitions(coalitions, n_rows, self.n_features_in_, remedy)
-        return torch.from_numpy(np.array(masks))  # a copy: it may be read-only
 
 
 class SASANetClassifier(OneRowClassifier, SASANetModel):

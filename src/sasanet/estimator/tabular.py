@@ -26,6 +26,7 @@ from torch import Tensor
 from sasanet.arrays import Floats, Masks
 from sasanet.errors import InterruptedFitWarning, InvalidInputError, ShortFitWarning, warn_user
 from sasanet.explanation.explanation import Explanation
+from sasanet.explanation.players import Players
 from sasanet.network import inference
 from sasanet.network.interface import TabularNetwork
 from sasanet.network.layers import GLOBAL_GENERATOR
@@ -274,20 +275,26 @@ class TabularModel(BaseEstimator):
         return self.target_.to_raw(inference.outputs(self.network_, cells).numpy())
 
     def _explanation(
-        self, table: pd.DataFrame, values: Floats, errors: Floats | None = None
+        self,
+        table: pd.DataFrame,
+        values: Floats,
+        errors: Floats | None = None,
+        players: Players | None = None,
     ) -> Explanation:
         """Name raw attributions [n, d, K] of a table's rows; with one output the last axis goes."""
-        names = self.encoder_.names
+        names = players.names if players else self.encoder_.names
+        data = players.frame(table) if players else table.set_axis(list(names), axis=1)
         single = len(self.base_value_) == 1
         base = np.tile(self.base_value_, (len(values), 1))
         return Explanation(
             values=values[..., 0] if single else values,
             base_values=base[:, 0] if single else base,
-            data=table.set_axis(list(names), axis=1),
+            data=data,
             feature_names=names,
             output_names=() if single else tuple(map(str, self.target_.labels)),
             error_std=errors if errors is None or not single else errors[..., 0],
             units=self.target_.units,
+            groups=players.groups if players else {},
         )
 
     def __sklearn_is_fitted__(self) -> bool:

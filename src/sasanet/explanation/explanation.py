@@ -10,7 +10,8 @@ import difflib
 import math
 import operator
 import reprlib
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ import pandas as pd
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError, need_package
 from sasanet.explanation.html import explanation_html
+from sasanet.explanation.players import read_players
 from sasanet.explanation.wording import MISSING, reason
 
 
@@ -56,6 +58,8 @@ class Explanation:
         The units of ``values``.
     complete : bool
         Whether every feature of the model is included; false after a selection of features.
+    groups : dict of str to tuple of str
+        The columns of every feature that is a group of columns; empty if none is.
 
     Examples
     --------
@@ -79,6 +83,7 @@ class Explanation:
     error_std: Floats | None = None
     units: str = "log-odds"
     complete: bool = True
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("values", "base_values", "error_std"):
@@ -88,6 +93,10 @@ class Explanation:
                 object.__setattr__(self, name, frozen)
         for name in ("feature_names", "output_names"):
             object.__setattr__(self, name, tuple(map(str, getattr(self, name))))
+        groups = {
+            name: tuple(own) for name, own in self.groups.items() if name in self.feature_names
+        }
+        object.__setattr__(self, "groups", groups)
         _check(self)
         object.__setattr__(self, "data", self.data.set_axis([*self.feature_names], axis=1))
 
@@ -143,6 +152,31 @@ class Explanation:
             output_names=(),
             error_std=None if self.error_std is None else self.error_std[:, :, c],
             units=f"{self.units} of {self.output_names[c]}",
+        )
+
+    def sum_of_members(self, groups: Mapping[str, Sequence[str]]) -> Explanation:
+        """Return the attributions added up within groups of columns.
+
+        A sum still adds up to the prediction, but it is *not* the Shapley value of the group as one
+        player, which is ``model.explain(X, groups=groups)``. Its standard error is not known: the
+        errors of its members depend on each other.
+
+        Examples
+        --------
+        >>> rows = pd.DataFrame({"zip": [1234], "street": ["Main St"], "age": [31]})
+        >>> e = Explanation([[0.5, 0.25, -1.0]], [0.0], rows, ("zip", "street", "age"))
+        >>> e.sum_of_members({"address": ["zip", "street"]}).values
+        array([[ 0.75, -1.  ]])
+        """
+        players = read_players(groups, self.feature_names)
+        return replace(
+            self,
+            values=players.sums(self.values),
+            data=players.frame(self.data),
+            feature_names=players.names,
+            error_std=None,
+            units=f"{self.units} (sums of members)",
+            groups=players.groups,
         )
 
     def importance(self) -> pd.Series:

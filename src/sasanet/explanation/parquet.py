@@ -21,7 +21,7 @@ from sasanet.explanation.explanation import Explanation, flat
 from sasanet.whole_files import replacing
 
 FORMAT = 1
-NOTED = ("feature_names", "output_names", "units", "complete")  # stored beside the arrays
+NOTED = ("feature_names", "output_names", "units", "complete", "groups")  # stored beside the arrays
 
 
 def save(e: Explanation, path: str | Path) -> None:
@@ -75,7 +75,7 @@ def _to_table(e: Explanation, pa: Any) -> Any:
     cells = e.data.set_axis([f"data.{j}.{n}" for j, n in enumerate(e.feature_names)], axis=1)
     errors = [] if e.error_std is None else [e.error_std]
     numbers = flat(np.concatenate([e.values, e.base_values[:, None], *errors], axis=1))
-    note = {name: getattr(e, name) for name in NOTED}
+    note: dict[str, Any] = {name: getattr(e, name) for name in NOTED}
     note |= {"format": FORMAT, "dtypes": [_dtype_note(dtype) for dtype in e.data.dtypes]}
     note["seal"] = _seal(note, numbers)
     frames = [cells, pd.DataFrame(numbers, cells.index).add_prefix("number.")]

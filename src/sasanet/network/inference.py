@@ -15,13 +15,14 @@ from sasanet.intervals import Batch, merge
 from sasanet.malloc import steady_heap
 from sasanet.network.coalitions import add_up
 from sasanet.network.interface import TabularNetwork
+from sasanet.network.player_game import Game, PlayerGame
 from sasanet.network.sasanet import SASANet
 
 _CELLS_AT_ONCE = 20_480  # about 20 MB of cell vectors: fits into caches, bounds memory
 
 
 def in_chunks(
-    network: TabularNetwork,
+    network: TabularNetwork | PlayerGame,
     cells: Tensor,
     per_row: int,
     function: Callable[[Tensor, slice], tuple[Tensor, ...]],
@@ -54,11 +55,14 @@ def attributions(network: SASANet, cells: Tensor) -> Tensor:
     return attributions_and_outputs(network, cells)[0]
 
 
-def attributions_and_outputs(network: SASANet, cells: Tensor) -> tuple[Tensor, Tensor]:
-    """Return φ of every row and the outputs they add up to: [n, N] → [n, N, K], [n, K]."""
+def attributions_and_outputs(network: Game, cells: Tensor) -> tuple[Tensor, Tensor]:
+    """Return φ of every row and the outputs they add up to: [n, N] → [n, P, K], [n, K].
+
+    The players P of a network are its N features.
+    """
 
     def attribute(part: Tensor, _: slice) -> tuple[Tensor, ...]:
-        present = ~part.isnan()
+        present = network.present(part)
         return *network.attribute(part, present), present
 
     values, total, present = in_chunks(network, cells, 1, attribute)
@@ -75,12 +79,12 @@ def profiles(network: SASANet, cells: Tensor) -> Tensor:
     return result.double()
 
 
-def coalition_outputs(network: SASANet, cells: Tensor, coalitions: Tensor) -> Tensor:
-    """Return v(S) of coalitions of each row: [n, N], [1 or n, M, N] bool → [n, M, K]."""
+def coalition_outputs(network: Game, cells: Tensor, coalitions: Tensor) -> Tensor:
+    """Return v(S) of coalitions of each row's players: [n, N], [1 or n, M, P] bool → [n, M, K]."""
 
     def evaluate(part: Tensor, chunk: slice) -> tuple[Tensor, ...]:
         mask = coalitions[chunk] if len(coalitions) > 1 else coalitions
-        return (network.values(part, mask.to(part.device) & ~part.isnan()[:, None]),)
+        return (network.values(part, mask.to(part.device) & network.present(part)[:, None]),)
 
     (result,) = in_chunks(network, cells, coalitions.shape[1], evaluate)
     return result.double()

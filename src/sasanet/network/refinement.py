@@ -29,9 +29,8 @@ from torch import Tensor
 from sasanet.errors import InvalidInputError, RefinementWarning, warn_user
 from sasanet.intervals import Batch, merge
 from sasanet.malloc import steady_heap
-from sasanet.network.attribution.closed_form import ClosedFormAttribution
 from sasanet.network.coalitions import add_up
-from sasanet.network.sasanet import SASANet
+from sasanet.network.player_game import Game
 from sasanet.validation import check_integer
 
 # NOTE[DIFF]: the profiles φ_{i,k} could be a control variate of random orders (Proposition 3.10).
@@ -68,7 +67,7 @@ class _RowMeans:
 
 
 def refined(
-    network: SASANet,
+    network: Game,
     cells: Tensor,
     attributions: Tensor,
     totals: Tensor,
@@ -82,7 +81,7 @@ def refined(
 
     Shape: cells [n, N], attributions [n, N, K], totals [n, K], float64 → two [n, N, K].
     """
-    if isinstance(network.attribution, ClosedFormAttribution) and network.attribution.is_exact:
+    if network.is_exact:
         return attributions, torch.zeros_like(attributions)
     size = max(1, _VALUES_AT_ONCE // (2 * _PAIRS_AT_ONCE))
     device = next(network.parameters()).device
@@ -96,7 +95,7 @@ def refined(
     values, errors = (torch.cat(column) for column in zip(*parts, strict=True))
     if isinstance(effort, float):
         _warn_of_larger_errors(errors, effort)
-    present = ~cells.isnan()
+    present = network.present(cells.to(device)).cpu()
     return add_up(values, totals, present), errors * present[..., None]
 
 
@@ -111,14 +110,14 @@ def _row_seeds(cells: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def _sample(
-    network: SASANet, cells: Tensor, known: Tensor, effort: int | float, seeds: Tensor
+    network: Game, cells: Tensor, known: Tensor, effort: int | float, seeds: Tensor
 ) -> _RowMeans:
     """Draw pairs of coalitions until every row of a chunk has as many as planned.
 
     Rows that have drawn as many, and need as many, draw together; which these are changes nothing
     for any of them.
     """
-    n_rows, n_features = cells.shape
+    n_rows, n_features = known.shape[:2]
     means = _RowMeans(known.new_zeros(n_rows), torch.zeros_like(known), torch.zeros_like(known))
     planned = _first_plan(effort, n_features, n_rows, cells.device)
     while (needy := means.count < planned).any():
@@ -187,11 +186,9 @@ def _warn_of_larger_errors(errors: Tensor, target: float) -> None:
         )
 
 
-def _draw(
-    network: SASANet, cells: Tensor, known: Tensor, count: int, generators: Generators
-) -> Batch:
+def _draw(network: Game, cells: Tensor, known: Tensor, count: int, generators: Generators) -> Batch:
     """Draw random pairs; return the mean of φ(r) and its squared deviations: two [B, N, K]."""
-    present = ~cells.isnan()
+    present = network.present(cells)
     members = present.sum(1, keepdim=True)  # m
     sizes = _random_sizes(members, count, generators)  # s, [B, P]
     chosen = _random_subsets(present, sizes, generators)  # S, [B, P, N]
@@ -237,9 +234,9 @@ def _random_subsets(present: Tensor, sizes: Tensor, generators: Generators) -> T
     return (keys <= least) & present[:, None]
 
 
-def _residual_gap(network: SASANet, cells: Tensor, chosen: Tensor, known: Tensor) -> Tensor:
+def _residual_gap(network: Game, cells: Tensor, chosen: Tensor, known: Tensor) -> Tensor:
     """Return r(S) − r(N∖S): [B, N], [B, P, N], [B, N, K] → [B, P, K], float64."""
-    rest = ~chosen & ~cells.isnan()[:, None]
+    rest = ~chosen & network.present(cells)[:, None]
     values = network.values(cells, torch.cat([chosen, rest], 1)).double()
     ahead, behind = values.chunk(2, dim=1)
     return ahead - behind - (chosen.double() - rest.double()) @ known

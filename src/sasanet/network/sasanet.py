@@ -124,6 +124,15 @@ class SASANet(TabularNetwork):
         """Whether the marginal module is a set function."""
         return isinstance(self.marginal, SetValue)
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether the attributions of every row are exact: all coalitions are enumerated."""
+        return isinstance(self.attribution, ClosedFormAttribution) and self.attribution.is_exact
+
+    def present(self, cells: Tensor) -> Tensor:
+        """Return which players a row has: here, which cells: [B, N] → [B, N] bool."""
+        return ~cells.isnan()
+
     def profiles(
         self,
         cells: Tensor,
@@ -222,15 +231,7 @@ class SASANet(TabularNetwork):
         """
         if isinstance(self.marginal, SetValue):  # whose Δ is the difference of v
             return self.module_contributions(cells, present)
-        steps = torch.arange(1, cells.shape[1] + 1, device=cells.device)[None, :, None]
-
-        def contributions(orders: Tensor) -> tuple[Tensor, Tensor]:
-            prefix = (positions(orders)[:, None] < steps) & present[:, None]  # the first k
-            ahead = self.values(cells, prefix)
-            behind = self.values(cells, present[:, None] & ~prefix)
-            return steps_both_ways(ahead, behind)
-
-        return contributions
+        return contributions_of_prefixes(lambda chosen: self.values(cells, chosen), present)
 
     def module_contributions(self, cells: Tensor, present: Tensor) -> Contributions:
         """Return the same for Δ of the marginal module, which may depend on the whole order."""
@@ -245,3 +246,17 @@ class SASANet(TabularNetwork):
         """
         fixed = set() if "marginal" in names else set(self.marginal.parameters())
         return [p for p in super().parts(names) if p not in fixed]
+
+
+def contributions_of_prefixes(values: Callable[[Tensor], Tensor], present: Tensor) -> Contributions:
+    """Return a function of orders: what each player adds to those before it, by valuing prefixes.
+
+    Shape: values [B, M, P] bool → [B, M, K]; present [B, P]; orders [B, P] → two [B, P, K].
+    """
+    steps = torch.arange(1, present.shape[1] + 1, device=present.device)[None, :, None]
+
+    def contributions(orders: Tensor) -> tuple[Tensor, Tensor]:
+        prefix = (positions(orders)[:, None] < steps) & present[:, None]  # the first k
+        return steps_both_ways(values(prefix), values(present[:, None] & ~prefix))
+
+    return contributions

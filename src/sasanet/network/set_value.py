@@ -95,7 +95,7 @@ class SetValue(RemembersTables):
             self.factors = nn.Parameter(2.0 * torch.randint(0, 2, (n_members, n_features)) - 1)
 
     @property
-    def _together(self) -> SetFunction:
+    def together(self) -> SetFunction:
         """All members at once."""
         return self._functions[0]
 
@@ -113,6 +113,11 @@ class SetValue(RemembersTables):
         for m, function in enumerate(self._functions[1:]):
             own = vectors if self.factors is None else vectors * self.factors[m, :, None]
             yield function, own
+
+    def member_vectors(self, vectors: Tensor) -> Tensor:
+        """Return every member's own cell vectors: [B, N, D] → [B, N, M, D]."""
+        own = vectors[:, :, None]
+        return own if self.factors is None else own * self.factors.T[..., None]
 
     def _weighted(self, coalitions: Tensor) -> Tensor:
         """Return the weight of each feature in each member's sum: [..., N] → [..., M, N]."""
@@ -133,7 +138,7 @@ class SetValue(RemembersTables):
 
     def member_values(self, cells: Tensor, coalitions: Tensor) -> Tensor:
         """Return the same for each member: [B, N], [B, S, N] → [B, S, M, K]."""
-        values = self._together.value_of_sums(self._sums(cells, coalitions))
+        values = self.together.value_of_sums(self._sums(cells, coalitions))
         # ρ(b) − ρ(b) is zero only up to rounding; v(∅) must be exactly φ0.
         return values * coalitions.any(2)[..., None, None]
 
@@ -148,7 +153,7 @@ class SetValue(RemembersTables):
         # The empty coalition is appended as the last row: one pass through ρ instead of two.
         sums = torch.cat([kept + rest, kept, rest, torch.zeros_like(kept[:1])])
         raw = self.rho(sums + self.bias)
-        values = self._together.bounded(raw[:-1] - raw[-1:])
+        values = self.together.bounded(raw[:-1] - raw[-1:])
         return values.unflatten(0, (3, len(cells))).transpose(0, 1)
 
     def cell_vectors(self, cells: Tensor, present: Tensor) -> Tensor:
@@ -158,7 +163,7 @@ class SetValue(RemembersTables):
     def contributions(self, vectors: Tensor, present: Tensor, orders: Tensor) -> Tensor:
         """Return Δ along each order: the difference of v between successive prefixes."""
         del present  # absent features are zero vectors and come last: their Δ is exactly zero
-        value = self._together.value_of_sums(self._prefix_sums(vectors, orders)).mean(2)
+        value = self.together.value_of_sums(self._prefix_sums(vectors, orders)).mean(2)
         return torch.cat([value[:, :1], value.diff(dim=1)], 1)
 
     def contributions_both_ways(
@@ -171,7 +176,7 @@ class SetValue(RemembersTables):
         del present
         prefix = self._prefix_sums(vectors, orders)
         both = torch.stack([prefix, prefix[:, -1:] - prefix], 1)
-        ahead, behind = self._together.value_of_sums(both).mean(3).unbind(1)  # first k, the rest
+        ahead, behind = self.together.value_of_sums(both).mean(3).unbind(1)  # first k, the rest
         return steps_both_ways(ahead, behind)
 
     def _prefix_sums(self, vectors: Tensor, orders: Tensor) -> Tensor:
@@ -200,10 +205,8 @@ class SetValue(RemembersTables):
         Shape: cells, present [B, N], vectors [B, N, D], value [B, M, K] (if already computed)
         → ends [B, N, 2, M, K], value [B, M, K].
         """
-        own = vectors[:, :, None]
-        if self.factors is not None:
-            own = own * self.factors.T[..., None]
-        value_of = self._together.value_of_sums
+        own = self.member_vectors(vectors)
+        value_of = self.together.value_of_sums
         alone = self._alone(cells)
         if alone is None:
             alone = value_of(own)
@@ -224,4 +227,4 @@ class SetValue(RemembersTables):
     def _value_of_rows(self) -> Tensor:
         """Return v of every row of the table as if it were alone: [rows, K]."""
         assert isinstance(self.embedding, TableEmbedding)
-        return self._together.value_of_sums(self.embedding.rows())
+        return self.together.value_of_sums(self.embedding.rows())

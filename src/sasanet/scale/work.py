@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 import pandas as pd
 
+from sasanet.explanation.players import read_players
 from sasanet.scale.output_columns import (
     explanation_columns,
     explanation_frame,
@@ -65,17 +67,26 @@ class Explaining:
     max_error: float | None = None
     top: int = 0
     of_class: str | None = None
+    groups: Mapping[str, Sequence[str]] | None = None
+    units: str = "raw"
 
     def columns(self, model: Any) -> list[str]:
         """Return the names of the columns."""
         classes = [str(label) for label in model.target_.labels]
         outputs = classes if len(classes) > 2 and self.of_class is None else []
         refined = self.n_orders > 0 or self.max_error is not None
-        return explanation_columns(model.encoder_.names, outputs, self.top, refined)
+        players = read_players(self.groups, model.encoder_.names).names
+        return explanation_columns(players, outputs, self.top, refined)
 
     def frame(self, model: Any, X: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the attributions of these rows."""
-        found = model.explain(X, n_orders=self.n_orders, max_error=self.max_error)
+        found = model.explain(
+            X,
+            n_orders=self.n_orders,
+            max_error=self.max_error,
+            groups=self.groups,
+            units=self.units,
+        )
         found = found if self.of_class is None else found.output(self.of_class)
         return explanation_frame(found, self.top, rows)
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import expit, softmax
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite
@@ -96,6 +97,14 @@ class Target:
     def forget_labels(self) -> Target:
         """Return the same meaning without the training labels."""
         return replace(self, numbers=np.empty(0))
+
+
+def to_probability(raw: Floats) -> Floats:
+    """Return the probabilities that raw predictions of classes mean: [..., K] → [..., K].
+
+    One number is the log-odds of the second of two classes; several go through the softmax.
+    """
+    return np.asarray(expit(raw) if raw.shape[-1] == 1 else softmax(raw, axis=-1))
 
 
 def read_classes(y: Any, weights: Floats) -> Target:

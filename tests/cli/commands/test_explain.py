@@ -231,3 +231,61 @@ def test_an_id_may_have_a_name_that_is_not_written(place, tmp_path):
     done("explain", place / "penguins", tmp_path / "t.csv", "--out", tmp_path / "o.csv",
          "--id", "reason_2", "--top", 1)  # fmt: skip
     assert pd.read_csv(tmp_path / "o.csv")["reason_2"].tolist() == list(range(20, 40))
+
+
+# --- groups -----------------------------------------------------------------------------------
+
+
+def test_groups_of_a_file_are_those_of_the_model(place, tmp_path):
+    groups = {"account": ["status", "savings"], "loan": ["months", "credit_amount"]}
+    (tmp_path / "groups.json").write_text(json.dumps(groups))
+    out = tmp_path / "e.csv"
+    given = place / "credit", place / "credit.csv", "--groups", tmp_path / "groups.json"
+    done("explain", *given, "--out", out)
+    X, _ = load_german_credit()
+    e = SASANetClassifier.load(place / "credit").explain(X[:230], groups=groups)
+    found = pd.read_csv(out)
+    np.testing.assert_allclose(phi(found).to_numpy(), e.values, atol=1e-5)
+    assert [*phi(found)] == [f"phi_{name}" for name in e.feature_names]
+    said = done("audit", *given, "--rows", 4, "--orders", 4)
+    assert "18 features" in said.output
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[1]", "JSON object"),
+        ("{", "must be a JSON file"),
+        ('{"a": ["months"], "a": ["age"]}', "twice"),
+        ('{"a": ["mouths"]}', "'mouths' in 'a'"),
+    ],
+)
+def test_what_is_no_groups_file_is_refused_before_anything_is_written(place, tmp_path, text, says):
+    (tmp_path / "groups.json").write_text(text)
+    out = tmp_path / "e.csv"
+    given = place / "credit", place / "credit.csv", "--groups", tmp_path / "groups.json"
+    refused = run("explain", *given, "--out", out)
+    assert refused.exit_code == 1
+    assert says in " ".join(refused.output.split())
+    assert not out.exists()
+
+
+def test_units_of_the_probability_add_up_to_it(place, tmp_path):
+    given = place / "credit", place / "credit.csv"
+    done("explain", *given, "--units", "probability", "--out", tmp_path / "e.csv", "--top", 1)
+    done("predict", *given, "--out", tmp_path / "p.csv")
+    found, predicted = pd.read_csv(tmp_path / "e.csv"), pd.read_csv(tmp_path / "p.csv")
+    np.testing.assert_allclose(found["prediction"], predicted["probability_1"], atol=1e-6)
+    np.testing.assert_allclose(phi(found).sum(axis=1) + found["base_value"], found["prediction"])
+    assert found["reason_1"].str.contains("the probability by").all()
+    refused = run("audit", *given, "--units", "probability", "--keep")
+    assert refused.exit_code == 1
+    assert "--keep saves the certificate of the plain explanation" in refused.output
+
+
+def test_a_regressor_has_no_probability(place, tmp_path):
+    given = place / "mass", place / "penguins.csv", "--units", "probability"
+    refused = run("explain", *given, "--out", tmp_path / "e.csv")
+    assert refused.exit_code == 1
+    assert "for classifiers" in refused.output
+    assert not (tmp_path / "e.csv").exists()

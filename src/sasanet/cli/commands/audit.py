@@ -31,20 +31,31 @@ def audit(
     keep: Annotated[
         bool, typer.Option("--keep", help="Save the certificate with the model.")
     ] = False,
+    groups: options.GroupsFile = None,
+    units: options.UnitsOfPhi = options.Units.raw,
     encoding: options.Encoding = "utf-8",
     force: options.Force = False,
 ) -> None:
     """Measure how faithful the explanations are, on rows best not seen in training."""
     if out is not None:
         check_free(out, force, table)
+    from sasanet.cli.files.json_objects import read_object
     from sasanet.cli.files.model_rows import load_model, read_rows
 
+    grouped = read_object(groups, "--groups", '{"address": ["street", "zip"]}')
+    if keep and (grouped is not None or units != options.Units.raw):
+        raise InvalidInputError(
+            "--keep saves the certificate of the plain explanation, got --groups or --units beside "
+            "it; leave one out"
+        )
     fitted = load_model(model, terminal)
     if keep:
         _check_can_keep(fitted, model, force)
     read = read_rows(terminal, fitted, table, encoding, target)
     with terminal.progress(f"auditing {min(rows, len(read.X))} rows"):
-        certificate = fitted.audit(read.X, read.y, n_rows=rows, n_orders=orders)
+        certificate = fitted.audit(
+            read.X, read.y, n_rows=rows, n_orders=orders, groups=grouped, units=units
+        )
     if out is not None:
         with replacing(out) as draft:
             certificate.save(draft)

@@ -36,6 +36,8 @@ def explain(
         str | None,
         typer.Option("--class", help="Of several classes, explain this one.", show_default=False),
     ] = None,
+    groups: options.GroupsFile = None,
+    units: options.UnitsOfPhi = options.Units.raw,
     row_name: options.RowName = None,
     encoding: options.Encoding = "utf-8",
     force: options.Force = False,
@@ -43,22 +45,24 @@ def explain(
     """Explain every prediction: base value plus one number per feature.
 
     The columns are row (1 is the first), prediction, base_value, reason_1 … (with --top), phi_… for
-    every feature and error_… (if refined). Base value and all phi add up to the prediction. A
-    Parquet table may go into a folder: its files are written by all cores, and the same command
-    goes on where an interrupted one stopped. In CSV files, text that a spreadsheet would take for a
-    formula begins with an apostrophe.
+    every feature or group of features, and error_… (if refined). Base value and all phi add up to
+    the prediction. A Parquet table may go into a folder: its files are written by all cores, and
+    the same command goes on where an interrupted one stopped. In CSV files, text that a spreadsheet
+    would take for a formula begins with an apostrophe.
     """
     as_folder = is_folder(out, table)
     if not as_folder:
         check_format(out)
         check_free(out, force, table)
+    from sasanet.cli.files.json_objects import read_object
     from sasanet.cli.files.model_rows import RowBatches, load_model
     from sasanet.cli.files.part_files import write_folder
     from sasanet.scale.work import Explaining
 
     fitted = load_model(model, terminal)
     _check_class(fitted, of_class)
-    work = Explaining(orders, max_error, top, of_class)
+    grouped = read_object(groups, "--groups", '{"address": ["street", "zip"]}')
+    work = Explaining(orders, max_error, top, of_class, grouped, units)
     if as_folder:
         write_folder(terminal, fitted, table, out, work, row_name, force)
         return

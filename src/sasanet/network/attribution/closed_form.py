@@ -28,8 +28,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -51,6 +51,18 @@ _AGAIN = 0.3  # this and 1 − this: the inner points of the second look
 _VECTORS_AT_ONCE = 8_192  # of length D, per tensor: a few megabytes, to stay in cache
 
 
+def is_enumerated(n_features: int) -> bool:
+    """Tell whether all coalitions of so many features are evaluated, so that φ is exact."""
+    return n_features <= _ENUMERATED
+
+
+class SumFunction(Protocol):
+    """Any function of the sum of a coalition's vectors that is 0 for none: [..., D] → [..., K]."""
+
+    def value_of_sums(self, sums: Tensor, /) -> Tensor:
+        """Return the value of every sum."""
+
+
 class ClosedFormAttribution(nn.Module):
     """The Shapley module of the set network; it has no parameters."""
 
@@ -58,7 +70,7 @@ class ClosedFormAttribution(nn.Module):
 
     def __init__(self, n_features: int, points: int) -> None:
         super().__init__()
-        self.points, self.is_exact = points, n_features <= _ENUMERATED
+        self.points, self.is_exact = points, is_enumerated(n_features)
         shares = torch.linspace(0, 1, points) if points > 1 else torch.tensor([0.5])
         self.register_buffer("cubic", _through_four_points(shares), persistent=False)
 
@@ -75,9 +87,19 @@ class ClosedFormAttribution(nn.Module):
         return profile + (attributions - mean_over_positions(profile, present))[:, :, None]
 
     def attributions(
-        self, function: SetFunction, present: Tensor, vectors: Tensor, ends: Tensor, value: Tensor
+        self,
+        function: SumFunction,
+        present: Tensor,
+        vectors: Tensor,
+        ends: Tensor,
+        value: Tensor,
+        growth: Callable[..., Tensor] | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Return φ, and ∂F/∂p_i at the four points: [B, N, K], [B, N, 4, K]."""
+        """Return φ, and ∂F/∂p_i at the four points: [B, N, K], [B, N, 4, K].
+
+        ``growth`` computes ∂F/∂p_i inside; by default :func:`expected_growth`, for a SetFunction.
+        """
+        grow: Callable[..., Tensor] = growth or expected_growth
         inside = vectors.new_empty(*ends.shape)
         attributions = vectors.new_empty(*ends[:, :, 0].shape)
         few, lengths = present.sum(1) <= _ENUMERATED, vectors.norm(dim=2)
@@ -85,11 +107,11 @@ class ClosedFormAttribution(nn.Module):
             inside[rows], attributions[rows] = _compressed(function, present[rows], vectors[rows])
         budget, points = _cell_budget(present.shape[1]), (_INSIDE, 1 - _INSIDE)
         for rows in _chunks(~few, 2 ** (budget.pinned + 1) * budget.followed):
-            inside[rows] = expected_growth(function, vectors[rows], points, budget)
+            inside[rows] = grow(function, vectors[rows], points, budget)
         four = torch.cat([ends[:, :, :1], inside, ends[:, :, 1:]], 2)
         integral = torch.einsum("bnqk,q->bnk", four, four.new_tensor(_WEIGHTS))
         for rows in _chunks(_is_inaccurate(integral, value) & ~few, present.shape[1] ** 2):
-            integral[rows] = second_look(function, vectors[rows], ends[rows])
+            integral[rows] = second_look(function, vectors[rows], ends[rows], grow)
         integral = _add_up_by_length(integral, value, lengths)
         return torch.where(few[:, None, None], attributions, integral), four
 
@@ -130,7 +152,9 @@ def _is_inaccurate(attributions: Tensor, value: Tensor) -> Tensor:
     return missing.any(1) & (attributions.shape[1] <= _WIDE)
 
 
-def second_look(function: SetFunction, vectors: Tensor, ends: Tensor) -> Tensor:
+def second_look(
+    function: SumFunction, vectors: Tensor, ends: Tensor, growth: Callable[..., Tensor]
+) -> Tensor:
     """Return φ by a quadrature rule that also uses the slopes of the profile at both ends.
 
     ∫f ≈ 323/2646 (f(0) + f(1)) + 1/252 (f'(0) − f'(1)) + 500/1323 (f(0.3) + f(0.7)) is exact to
@@ -139,12 +163,12 @@ def second_look(function: SetFunction, vectors: Tensor, ends: Tensor) -> Tensor:
 
     Shape: vectors [B, N, D], ends [B, N, 2, K] → [B, N, K].
     """
-    inside = expected_growth(function, vectors, (_AGAIN, 1 - _AGAIN), CellBudget(4, 4))
+    inside = growth(function, vectors, (_AGAIN, 1 - _AGAIN), CellBudget(4, 4))
     start, end = end_slopes(function, vectors).unbind(2)
     return ends.sum(2) * (323 / 2646) + (start - end) / 252 + inside.sum(2) * (500 / 1323)
 
 
-def end_slopes(function: SetFunction, vectors: Tensor) -> Tensor:
+def end_slopes(function: SumFunction, vectors: Tensor) -> Tensor:
     """Return the derivative of ∂F/∂p_i by t at both ends, from the values of all pairs.
 
     At 0 it is Σ_j (v(ij) − v(i) − v(j)), at 1 Σ_j (v(N) − v(N∖i) − v(N∖j) + v(N∖ij)).
@@ -171,7 +195,7 @@ def end_slopes(function: SetFunction, vectors: Tensor) -> Tensor:
 # --- few features: every coalition --------------------------------------------------------------
 
 
-def _compressed(function: SetFunction, present: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
+def _compressed(function: SumFunction, present: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
     """Enumerate coalitions of present features only; absent ones add nothing."""
     slots = min(present.shape[1], _ENUMERATED)
     place = present.to(torch.uint8).argsort(dim=1, descending=True, stable=True)[:, :slots]
@@ -185,7 +209,7 @@ def _compressed(function: SetFunction, present: Tensor, vectors: Tensor) -> tupl
     return results[0], results[1]
 
 
-def enumerated(function: SetFunction, vectors: Tensor) -> tuple[Tensor, Tensor]:
+def enumerated(function: SumFunction, vectors: Tensor) -> tuple[Tensor, Tensor]:
     """Return ∂F/∂p_i at the two inner points, and φ (Eq. 2), from the values of all coalitions.
 
     Shape: vectors [B, N, D] → [B, N, 2, K], [B, N, K].

@@ -86,14 +86,14 @@ def expected_value(
         explained = presence_variance * followed.square().sum(-2)
         variance = explained + F.linear(left, linear.weight.square())
     raw = mean - function.origin
-    values, by_raw, by_variance = _capped(raw, variance, function.cap)
+    values, by_raw, by_variance = capped(raw, variance, function.cap)
     found = []
     for k in torch.eye(raw.shape[2], device=raw.device):
         found.append(_backwards(layers, followed, by_raw * k, by_variance * k, presence_variance))
     return values, Gradients(*(torch.stack(part, -1) for part in zip(*found, strict=True)))
 
 
-def _capped(raw: Tensor, variance: Tensor, cap: float) -> tuple[Tensor, Tensor, Tensor]:
+def capped(raw: Tensor, variance: Tensor, cap: float) -> tuple[Tensor, Tensor, Tensor]:
     """Return E[cap·tanh(z / cap)] of a normal z, and its gradients by mean and variance of z.
 
     tanh y ≈ erf(√π y / 2), whose mean over a normal y is again an erf, of y / √(1 + π/2 Var y).

@@ -1,0 +1,176 @@
+"""What a fitted model says about rows: attributions, position profiles, values of coalitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sasanet.arrays import Floats
+from sasanet.errors import InvalidInputError
+from sasanet.estimator.certified import CertifiedModel
+from sasanet.explanation.explanation import Explanation
+from sasanet.explanation.players import Players, read_players
+from sasanet.network import inference
+from sasanet.network.player_game import Game, PlayerGame
+from sasanet.network.refinement import read_effort, refined
+from sasanet.network.sasanet import SASANet
+from sasanet.shapley.game import names_to_mask, read_coalitions
+from sasanet.table.target import to_probability
+from sasanet.validation import read_choice
+
+Groups = Mapping[str, Sequence[str]]
+
+
+class ExplainingModel(CertifiedModel):
+    """A model that explains its predictions, and predicts from any coalition of its features."""
+
+    network_: SASANet
+
+    def explain(
+        self,
+        X: Any,
+        *,
+        n_orders: int = 0,
+        max_error: float | None = None,
+        groups: Groups | None = None,
+        units: str = "raw",
+    ) -> Explanation:
+        """Return the attributions of every prediction, in one forward pass.
+
+        Parameters
+        ----------
+        X : table (n, d)
+            Rows to explain; cells may be missing, and have attribution exactly 0.
+        n_orders : int, default=0
+            Refine the attributions by random coalitions worth so many orders of the features (at
+            least 4; an order costs d − 1 evaluations of the model). The result is unbiased, and
+            ``error_std`` holds its standard errors.
+        max_error : float, optional
+            Refine until the standard error of each attribution is below this, in the units of the
+            attributions, or warn that 10,000 orders were not enough.
+        groups : dict of str to list of str, optional
+            Groups of columns, by name: each is one player with a Shapley value of its own, which is
+            not the sum of its members'; that is ``explain(X).sum_of_members(groups)``. Other
+            columns stay players of their own.
+        units : {"raw", "probability"}, default="raw"
+            ``"probability"``, of a classifier: Shapley values of the probability itself, the game
+            σ(v(S)). They add up to it, and are no rescaled log-odds. Of two classes it is the
+            probability of the second.
+
+        Returns
+        -------
+        Explanation
+            ``base_values + values.sum(axis=1)`` is the prediction in these units.
+        """
+        effort = read_effort(n_orders, max_error)
+        table, cells = self._encode(X)
+        game = self._game(groups, units)
+        values, totals = inference.attributions_and_outputs(game, cells)
+        scale, errors = self.target_.scale, None
+        if effort is not None:
+            wanted = effort if isinstance(effort, int) else effort / scale
+            # One seed for every call: an explanation does not change when it is asked for again.
+            generator = torch.Generator().manual_seed(0)
+            values, noise = refined(game, cells, values, totals, wanted, generator)
+            errors = noise.numpy() * scale
+        players = None if groups is None else read_players(groups, self.encoder_.names)
+        found = self._explanation(table, values.numpy() * scale, errors, players)
+        if units == "raw":
+            return found
+        base = to_probability(self.base_value_)
+        base = np.broadcast_to(base if len(base) > 1 else base[0], found.base_values.shape)
+        return replace(found, base_values=base, units=units)
+
+    def _game(self, groups: Groups | None, units: str = "raw") -> Game:
+        """Return the game to explain: the network's own, or with other players or units."""
+        self._check_explains()
+        self._check_units(units)
+        if groups is None and units == "raw":
+            return self.network_
+        if not self.network_.is_set:
+            raise InvalidInputError(
+                "groups and units need the set network, whose value is a function of a sum, got "
+                "the sequence network; explain(X).sum_of_members(groups) adds attributions up"
+            )
+        players = read_players(groups, self.encoder_.names)
+        base = None if units == "raw" else torch.tensor(self.target_.base, dtype=torch.float64)
+        return PlayerGame(self.network_, torch.from_numpy(players.membership), base)
+
+    def _check_units(self, units: str) -> None:
+        read_choice("units", units, ("raw", "probability"))
+        if units == "probability" and self.target_.task == "regression":
+            raise InvalidInputError(
+                "units='probability' is for classifiers, got a regressor; "
+                "its attributions are in the units of the target already"
+            )
+
+    def _check_explains(self) -> None:
+        if self.network_.attribution is None:
+            raise InvalidInputError(
+                "explain needs a Shapley module, got this model was built with "
+                "attribution='none' (the ablation SASANet-d); fit one with another attribution"
+            )
+
+    def profiles(self, X: Any) -> Floats:
+        """Return what each feature adds from coming first to coming last in an order: φ_{i,k}.
+
+        The points divide that way evenly; their mean over positions is the attribution (Lemma 3.9),
+        and of a missing cell they are 0. Shape: (n, d, points), for multiclass (n, d, points, C).
+
+        Examples
+        --------
+        >>> from sasanet import SASANetRegressor
+        >>> model = SASANetRegressor(max_epochs=1).fit([[0, 1], [1, 1], [2, 5]], [1.0, 2.0, 3.0])
+        >>> model.profiles([[1, 5]]).shape
+        (1, 2, 8)
+        """
+        _, cells = self._encode(X)
+        self._check_explains()
+        found = inference.profiles(self.network_, cells).numpy() * self.target_.scale
+        return np.asarray(found[..., 0] if found.shape[-1] == 1 else found)
+
+    def value(
+        self, X: Any, coalitions: Any, *, groups: Groups | None = None, units: str = "raw"
+    ) -> Floats:
+        """Return the model's raw output when only some features are known.
+
+        Parameters
+        ----------
+        X : table (n, d)
+            Rows.
+        coalitions : bool array (d,), (n, d) or (n, m, d), or list of feature names
+            Which features may be used: for all rows, per row, or m times per row. Missing cells
+            are absent whatever the coalition says.
+        groups : dict of str to list of str, optional
+            As in :meth:`explain`: the coalitions are then of its players, in the order of its
+            ``feature_names``.
+        units : {"raw", "probability"}, default="raw"
+            As in :meth:`explain`.
+
+        Returns
+        -------
+        ndarray (n,) or (n, m), with a last axis of length C for multiclass
+            v(S) in these units: of no feature the base value, of all of them the prediction.
+        """
+        _, cells = self._encode(X)
+        self._check_units(units)
+        players = read_players(groups, self.encoder_.names)
+        masks = self._read_coalitions(coalitions, len(cells), players)
+        output = inference.coalition_outputs(self.network_, cells, masks)
+        values = self.target_.to_raw(output.numpy())
+        values = values if units == "raw" else to_probability(values)
+        values = values[..., 0] if values.shape[-1] == 1 else values
+        return values if np.ndim(coalitions) == 3 else values[:, 0]
+
+    def _read_coalitions(self, coalitions: Any, n_rows: int, players: Players) -> Tensor:
+        """Return coalitions of players as coalitions of features: [1 or n, m, d] bool."""
+        coalitions = names_to_mask(coalitions, players.names)
+        remedy = "mark the known features with True, or give a list of names"
+        masks = read_coalitions(coalitions, n_rows, len(players.names), remedy)
+        owner = players.membership.argmax(axis=0)  # the player of each feature
+        return torch.from_numpy(masks[..., owner])

@@ -1,0 +1,138 @@
+"""The network's game with other players, or in other units.
+
+Players may be groups of columns, each present or absent as a whole.
+
+v is a function of a *sum*, so a group is a player like any other: its vector is the sum of its
+cells' vectors, and the same formula gives its own Shapley value. That is not the sum of its
+members' Shapley values, which also count what members add while the rest of the group is absent.
+
+Units may be those of the probability: :mod:`~sasanet.network.attribution.probability`.
+
+Sizes: B rows, N features, P players, D the length of a cell vector, M members of the network,
+K outputs, S coalitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from sasanet.network.attribution.closed_form import (
+    ClosedFormAttribution,
+    SumFunction,
+    is_enumerated,
+)
+from sasanet.network.attribution.probability import (
+    ProbabilityFunction,
+    expected_growth,
+    gained_probability,
+)
+from sasanet.network.sasanet import Contributions, SASANet, contributions_of_prefixes
+from sasanet.network.set_value import SetFunction, SetValue
+
+
+@dataclass(frozen=True)
+class PlayerGame:
+    """A game on a set network with players or units of its own, and the network's interface.
+
+    Parameters
+    ----------
+    network : SASANet
+        A network whose marginal module is a set function.
+    membership : Tensor [P, N] of bool
+        Which features belong to which player; every feature to exactly one.
+    base : Tensor [K], optional
+        φ0, to play for the probability instead of the network's output.
+    """
+
+    network: SASANet
+    membership: Tensor
+    base: Tensor | None = None
+
+    @property
+    def marginal(self) -> SetValue:
+        """The set function."""
+        assert isinstance(self.network.marginal, SetValue)
+        return self.network.marginal
+
+    @property
+    def n_outputs(self) -> int:
+        """K."""
+        return self.network.n_outputs
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the attributions of every row are exact: all coalitions are enumerated."""
+        return is_enumerated(len(self.membership))
+
+    def parameters(self) -> Iterator[nn.Parameter]:
+        """Return the parameters of the network, which tell its device."""
+        return self.network.parameters()
+
+    def present(self, cells: Tensor) -> Tensor:
+        """Return which players have any cell: [B, N] → [B, P] bool."""
+        return (~cells.isnan()).float() @ self._weights(cells).mT > 0
+
+    def values(self, cells: Tensor, coalitions: Tensor) -> Tensor:
+        """Return v of every coalition of players: [B, N], [B, S, P] bool → [B, S, K]."""
+        features = coalitions.float() @ self._weights(cells) > 0
+        values = self.network.values(cells, features & ~cells.isnan()[:, None])
+        return self._in_units(values)
+
+    def value_contributions(self, cells: Tensor, present: Tensor) -> Contributions:
+        """Return a function of orders of players: see :meth:`SASANet.value_contributions`."""
+        return contributions_of_prefixes(lambda chosen: self.values(cells, chosen), present)
+
+    def attribute(self, cells: Tensor, present: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the attributions of the players and the output they nearly add up to.
+
+        Shape: cells [B, N], present [B, P] → φ [B, P, K], output [B, K].
+        """
+        value = self.marginal.member_values(cells, ~cells.isnan()[:, None])[:, 0]
+        own, output = self._vectors(cells), self._in_units(value.mean(1))
+        formula = ClosedFormAttribution(len(self.membership), points=1)
+        if self.base is not None:
+            base = self.base.to(cells.device, torch.float32)
+            function = ProbabilityFunction(self.marginal.together, base)
+            flat, whole = own.flatten(2), output.float()
+            ends = _ends(function, flat, present, whole)
+            found = formula.attributions(function, present, flat, ends, whole, expected_growth)[0]
+            return found, output
+        parts = []
+        for m, bias in enumerate(self.marginal.bias):
+            member = SetFunction(self.marginal.rho, bias, self.marginal.cap)
+            ends = _ends(member, own[:, :, m], present, value[:, m])
+            given = member, present, own[:, :, m], ends, value[:, m]
+            parts.append(formula.attributions(*given)[0])
+        return torch.stack(parts).mean(0), output
+
+    def _in_units(self, outputs: Tensor) -> Tensor:
+        """Return outputs of the network in the units of this game: [..., K] → [..., K]."""
+        if self.base is None:
+            return outputs
+        return gained_probability(outputs.double(), self.base.to(outputs.device, torch.float64))
+
+    def _weights(self, cells: Tensor) -> Tensor:
+        return self.membership.to(cells.device, torch.float32)
+
+    def _vectors(self, cells: Tensor) -> Tensor:
+        """Return every player's vector for each member of the network: [B, N] → [B, P, M, D]."""
+        vectors = self.marginal.cell_vectors(cells, ~cells.isnan())
+        own = self.marginal.member_vectors(vectors)
+        return torch.einsum("pn,bnmd->bpmd", self._weights(cells), own)
+
+
+def _ends(function: SumFunction, vectors: Tensor, present: Tensor, value: Tensor) -> Tensor:
+    """Return what each player adds alone, and last: [B, P, D], [B, K] → [B, P, 2, K].
+
+    As :meth:`SetValue.ends`, whose look-ups are for single cells.
+    """
+    value_of = function.value_of_sums
+    last = value[:, None] - value_of(vectors.sum(1, keepdim=True) - vectors)
+    return torch.stack([value_of(vectors), last], 2) * present[..., None, None]
+
+
+Game = SASANet | PlayerGame

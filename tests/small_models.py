@@ -1,0 +1,47 @@
+"""Quickly fitted models of twelve correlated features, with missing cells in their rows."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from sasanet import Architecture, SASANetClassifier, SASANetRegressor
+from sasanet.datasets import make_gaussian_probit
+
+QUICK = {"random_state": 0, "max_epochs": 6, "teacher_weight": 0}
+
+
+@cache
+def _table():
+    table = make_gaussian_probit(900, n_features=12, correlation=0.4)
+    rng = np.random.default_rng(0)
+    X = table.X.where(rng.random(table.X.shape) > 0.04)
+    product = table.X.iloc[:, 0] * table.X.iloc[:, 1] + table.X.iloc[:, 2]
+    return X, table.y, product
+
+
+def rows(n: int = 24) -> pd.DataFrame:
+    """Return rows of the table: one complete, one with few cells, the others as they come."""
+    X = _table()[0][-n:].reset_index(drop=True)
+    X.iloc[0] = _table()[0].dropna().iloc[0]
+    X.iloc[1, 3:] = np.nan
+    return X
+
+
+@cache
+def fitted(kind: str):
+    """Return a model: "binary", "members" (two of them), "classes" (three) or "number"."""
+    X, y, product = _table()
+    if kind == "number":
+        return SASANetRegressor(**QUICK).fit(X, product)
+    if kind == "classes":
+        return SASANetClassifier(**QUICK).fit(X, pd.qcut(product, 3, labels=["a", "b", "c"]))
+    network = Architecture(members=2) if kind == "members" else "set"
+    return SASANetClassifier(network, **QUICK).fit(X, y)
+
+
+def r2(found, truth) -> float:
+    """Return the share of the truth's spread that is found."""
+    return float(1 - ((found - truth) ** 2).sum() / ((truth - truth.mean()) ** 2).sum())
