@@ -102,8 +102,13 @@ class SetValue(RemembersTables):
     @property
     def _functions(self) -> list[SetFunction]:
         """The function of all members at once, then that of each."""
-        sources = (self.bias, *self.rho.parameters())
-        return self.remembered("functions", sources, self._make_functions)
+        return self.remembered("functions", self._weights, self._make_functions)
+
+    @property
+    def _weights(self) -> tuple[Tensor, ...]:
+        """What ρ is made from, and the bias."""
+        linear = [layer for layer in self.rho if isinstance(layer, nn.Linear)]
+        return (self.bias, *(part for layer in linear for part in (layer.weight, layer.bias)))
 
     def _make_functions(self) -> list[SetFunction]:
         return [SetFunction(self.rho, bias, self.cap) for bias in (self.bias, *self.bias)]
@@ -221,7 +226,8 @@ class SetValue(RemembersTables):
             return None
         if self.embedding.n_rows > _SMALL_TABLE:
             return None
-        by_row = self.remembered("alone", self.parameters(), self._value_of_rows)
+        weights = (*self._weights, *self.embedding.weights)
+        by_row = self.remembered("alone", weights, self._value_of_rows)
         return self.embedding.read(by_row, cells)[:, :, None]
 
     def _value_of_rows(self) -> Tensor:

@@ -29,6 +29,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 import torch
@@ -214,20 +215,27 @@ def enumerated(function: SumFunction, vectors: Tensor) -> tuple[Tensor, Tensor]:
 
     Shape: vectors [B, N, D] → [B, N, 2, K], [B, N, K].
     """
-    n = vectors.shape[1]
-    masks = torch.tensor(list(itertools.product([0.0, 1.0], repeat=n)), device=vectors.device)
+    masks, tables = _coalition_weights(vectors.shape[1], vectors.device)
     values = function.value_of_sums(masks @ vectors)  # [B, 2^N, K]
+    found = [torch.einsum("bmk,mn->bnk", values, table) for table in tables]
+    return torch.stack(found[:2], 2), found[2]
+
+
+@lru_cache(maxsize=32)
+@torch.inference_mode(False)  # they outlive the caller's mode
+def _coalition_weights(n: int, device: torch.device) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """Return all coalitions of n features, and the weight of each one's value for each feature.
+
+    Shape: [2^N, N], three of the same: for the two inner points and for φ.
+    """
+    masks = torch.tensor(list(itertools.product([0.0, 1.0], repeat=n)), device=device)
     # How many of the other features are in each coalition, [2^N, N].
     others = masks.sum(1, keepdim=True) - masks
     sign = 2 * masks - 1
-    counts = torch.arange(n, device=vectors.device)
-    shapley = torch.tensor([1 / (n * math.comb(n - 1, s)) for s in range(n)], device=vectors.device)
-    tables = [t**counts * (1 - t) ** (n - 1 - counts) for t in (_INSIDE, 1 - _INSIDE)]
-    found = [
-        torch.einsum("bmk,mn->bnk", values, sign * table[others.long()])
-        for table in (*tables, shapley)
-    ]
-    return torch.stack(found[:2], 2), found[2]
+    counts = torch.arange(n, device=device)
+    shapley = torch.tensor([1 / (n * math.comb(n - 1, s)) for s in range(n)], device=device)
+    inner = [t**counts * (1 - t) ** (n - 1 - counts) for t in (_INSIDE, 1 - _INSIDE)]
+    return masks, tuple(sign * table[others.long()] for table in (*inner, shapley))
 
 
 # --- many features: mean and variance through the layers ------------------------------------------
@@ -263,7 +271,7 @@ def expected_growth(
     order = squares.sum(2).topk(min(n, sum(budget)), dim=1).indices
     large = torch.gather(vectors, 1, order[..., None].expand(-1, -1, width))
     pins, followed = large[:, :n_pinned], large[:, n_pinned:]
-    case = _cases(vectors.new_tensor(shares), n_pinned)
+    case = _cases(tuple(shares), n_pinned, vectors.dtype, vectors.device)
     t, presence_variance = case.share[:, None, None], case.share * (1 - case.share)
     mean = t * (vectors.sum(1) - pins.sum(1)) + torch.einsum("cp,bpd->cbd", case.present, pins)
     variance = presence_variance[:, None, None] * (squares.sum(1) - pins.square().sum(1))
@@ -289,7 +297,12 @@ class _Cases(NamedTuple):
     by_probability: Tensor  # ∂ log π_c / ∂p of each pinned feature, [C, P]
 
 
-def _cases(shares: Tensor, n_pinned: int) -> _Cases:
+@lru_cache(maxsize=32)
+@torch.inference_mode(False)
+def _cases(
+    points: tuple[float, ...], n_pinned: int, dtype: torch.dtype, device: torch.device
+) -> _Cases:
+    shares = torch.tensor(points, dtype=dtype, device=device)
     subsets = shares.new_tensor([*itertools.product([0.0, 1.0], repeat=n_pinned)])
     present, share = subsets.repeat(len(shares), 1), shares.repeat_interleave(len(subsets))
     chance = present * share[:, None] + (1 - present) * (1 - share[:, None])

@@ -38,6 +38,7 @@ class TableEmbedding(RemembersTables):
     offsets: Tensor
     entry_columns: Tensor
     entry_above: Tensor
+    n_entries: Tensor
     lines: Tensor
     block_columns: Tensor
     block_grid: Tensor
@@ -80,6 +81,7 @@ class TableEmbedding(RemembersTables):
         owner, above = torch.tensor(entries).T.contiguous()
         self.register_buffer("entry_columns", owner, persistent=False)
         self.register_buffer("entry_above", above, persistent=False)
+        self.register_buffer("n_entries", torch.bincount(owner), persistent=False)
 
     @property
     def n_rows(self) -> int:
@@ -88,7 +90,12 @@ class TableEmbedding(RemembersTables):
 
     def rows(self) -> Tensor:
         """Return the whole table: [rows of numbers + rows of categories, width]."""
-        return self.remembered("rows", self.parameters(), self._make_rows)
+        return self.remembered("rows", self.weights, self._make_rows)
+
+    @property
+    def weights(self) -> tuple[Tensor, ...]:
+        """What the table is made from; torch's own list of them takes longer than a row."""
+        return self.steps, self.slopes, self.levels, self.scales
 
     def _make_rows(self) -> Tensor:
         blocks = KnotBlocks(self.block_columns, self.block_grid, self.lines, *self.grid_shape)
@@ -114,7 +121,7 @@ class TableEmbedding(RemembersTables):
         Shape: table [rows, D], cells [B, N] → [B, N, D].
         """
         rows, weights = self._look_ups(cells)
-        sizes = torch.bincount(self.entry_columns).repeat(len(cells))
+        sizes = self.n_entries.repeat(len(cells))
         return bag_sums(table, rows.flatten(), weights.flatten(), sizes).unflatten(0, cells.shape)
 
     def coalition_sums(self, cells: Tensor, coalitions: Tensor) -> Tensor:
