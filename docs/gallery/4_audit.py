@@ -27,6 +27,12 @@ certificate
 plots.plot_audit(certificate)
 
 # %%
+# Labels are drawn by chance, so even a perfectly calibrated v(S) has a calibration error. Only what
+# is above the shaded part is a finding.
+
+plots.plot_calibration_error(certificate)
+
+# %%
 # Closer, with standard errors
 # ----------------------------
 # Refining samples random coalitions until the wanted standard error is reached. The attributions

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ Interval = tuple[float, float, float]  # value, low, high
 
 UNDEFINED: Interval = (math.nan, math.nan, math.nan)
 _RESAMPLES = 500
+_MOST_KEPT = 10_000  # rows whose resampling is kept: ten megabytes
 Z = 1.959964  # half of a 95 % interval, in standard errors
 
 
@@ -132,11 +134,20 @@ def wilson(successes: Floats, counts: Floats) -> tuple[Floats, Floats]:
     return np.maximum(0.0, (middle - half) / scale), np.minimum(1.0, (middle + half) / scale)
 
 
+@lru_cache(maxsize=1)  # an audit asks for the same rows again and again
+def _counts(n: int) -> NDArray[np.uint16]:
+    """Return how often each of n rows is drawn: [resamples, n].
+
+    One seed for all: findings of the same rows move together, and an audit can be repeated.
+    """
+    counts = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=_RESAMPLES)
+    return counts.astype(np.uint16)
+
+
 def _resample(statistic: Statistic, per_row: Floats) -> tuple[float, Floats]:
     """Return the statistic of the rows, and of resampled rows where it is defined there."""
     n = len(per_row)
-    # One seed for all: findings of the same rows move together, and an audit can be repeated.
-    counts = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=_RESAMPLES)
+    counts = _counts(n) if n <= _MOST_KEPT else _counts.__wrapped__(n)
     # Around the means, so that equal rows give exactly equal draws.
     means = per_row.mean(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -285,7 +285,9 @@ def test_a_calibrated_v_is_told_from_one_that_is_too_bold(task):
         calibration._one_size(4, torch.tensor(factor * raw[:, None]), labels, target)[0]
         for factor in (1.0, 3.0)
     )
-    assert good.error < 1.8 * good.noise
+    assert good.noise < good.noise_high < 2 * good.noise
+    assert not good.is_beyond_chance
+    assert bold.is_beyond_chance
     assert good.slope_low < 1 < good.slope_high
     assert bold.error_low > 3 * bold.noise
     assert bold.slope_high < 0.9
@@ -300,7 +302,7 @@ def test_a_calibrated_v_is_told_from_one_that_is_too_bold(task):
 
 def test_equal_predictions_are_one_bin():
     raw, labels, target = labelled("binary")
-    found, _ = calibration._one_size(0, torch.zeros(len(raw), 1, 1), labels, target)
+    found, *_ = calibration._one_size(0, torch.zeros(len(raw), 1, 1), labels, target)
     assert len(found.bins) == 1
     assert np.isnan(found.slope)
     assert found.gain == pytest.approx(0)
@@ -313,6 +315,7 @@ def test_calibration_starts_at_the_base_value_and_improves(report):
     assert last.features == 7
     assert last.loss < 0.5 * last.base_loss
     assert last.n_rows == 344
+    assert [size.features for size in report.calibration] == list(range(8))  # every size
     assert report.calibration_frame().loc[7, "loss"] == last.loss
 
 
@@ -331,7 +334,9 @@ def test_it_reads_like_a_certificate(report):
         *QUANTITIES,
     ):
         assert part in text
-    assert text.splitlines()[-2].startswith("Attributions differ from the Shapley values")
+    ends = [part.splitlines()[0] for part in text.split("\n\n")[-2:]]
+    assert ends[0].startswith("Attributions differ from the Shapley values")
+    assert ends[1].startswith("v(S) is calibrated as far as 344 labels can tell")
 
 
 def test_it_survives_dict_frame_and_file(report, tmp_path):

@@ -26,6 +26,7 @@ def size(features, loss):
     numbers = dict.fromkeys(("slope", "slope_low", "slope_high"), 1.0)
     numbers |= {"gain": 0.693 - loss, "gain_low": 0.01, "gain_high": 0.6}
     numbers |= {"error": 0.031, "error_low": 0.02, "error_high": 0.044, "noise": 0.0287}
+    numbers["noise_high"] = 0.0371
     numbers |= {"loss": loss, "loss_low": loss / 2, "loss_high": loss + 0.1, "base_loss": 0.693}
     return SizeCalibration(features, 500, bins=(Bin(0.5, 0.5, 0.4, 0.6, 50),), **numbers)
 
@@ -39,7 +40,7 @@ def certificate():
     others = (
         Finding("additivity gap", 8.9e-16, 8.9e-16, 8.9e-16),
         Finding("order gap", -1e-8, -2e-8, 5e-8, n_orders=16, note="a note"),
-        Finding("value calibration error", 0.0855, 0.0331, 0.138, noise=0.0129),
+        Finding("value calibration error", 0.0855, 0.0331, 0.138, noise=0.0129, noise_high=0.0214),
     )
     sizes = (size(0, 0.693), size(3, 0.41), size(7, 0.018))
     facts = {"units": "log-odds", "model": "SASANetClassifier", "network": "set", "n_features": 7}
@@ -72,11 +73,12 @@ def test_every_finding_stands_there_with_value_interval_noise_and_meaning(certif
 def test_calibration_is_shown_by_size(certificate):
     lines = Parsed(certificate._repr_html_()).lines
     for c in certificate.calibration:
-        (line,) = (line for line in lines if len(line) == 6 and line[0] == str(c.features))
+        (line,) = (line for line in lines if len(line) == 7 and line[0] == str(c.features))
         assert line[1] == f"{shown(c.loss)} {shown(c.loss_low)} to {shown(c.loss_high)}"
         assert line[3] == f"{shown(c.gain)} {shown(c.gain_low)} to {shown(c.gain_high)}"
         assert line[4] == f"{shown(c.error)} {shown(c.error_low)} to {shown(c.error_high)}"
         assert line[5] == shown(c.noise)
+        assert line[6] == shown(c.noise_high)
     bars = [given["style"] for _, given in Parsed(certificate._repr_html_()).elements
             if given.get("class") == "sasanet-even"]  # fmt: skip
     widths = [float(style.rpartition(":")[2].removesuffix("%")) for style in bars]
@@ -89,6 +91,12 @@ def test_the_conclusion_and_the_facts_stand_first(certificate):
     assert "by 0.0213 log-odds (root mean square; 95 %: 0.018 to 0.0251), 1.2 %" in text
     for part in ("rows 64; calibration 500 rows", "abababab", "400 random orders", "1.5 s"):
         assert part in text
+
+
+def test_the_verdict_on_calibration_stands_there(certificate):
+    text = Parsed(certificate._repr_html_()).text
+    assert "v(S) is not calibrated: its error over all sizes (0.0855) is above what chance" in text
+    assert "19 times out of 20 (0.0214)." in text
 
 
 def test_an_audit_without_labels_or_findings_is_shown(certificate):

@@ -12,8 +12,10 @@ from sasanet.errors import InvalidInputError, MissingPackageError
 from sasanet.plots import (
     audit_data,
     calibration_data,
+    calibration_error_data,
     plot_audit,
     plot_calibration,
+    plot_calibration_error,
     plot_value_curve,
     plot_waterfall,
     value_curve_data,
@@ -59,10 +61,14 @@ def test_without_matplotlib_it_says_what_to_install(explanation, monkeypatch):
         plot_waterfall(explanation)
 
 
+DRAWN = [plot_audit, plot_calibration, plot_calibration_error, plot_value_curve]
+
+
 def one_size(features, loss):
     bins = tuple(Bin(p, p + 0.01, p - 0.05, min(1.0, p + 0.06), 30) for p in (0.1, 0.5, 0.99))
     rest = {"gain": 0.1, "gain_low": 0.0, "gain_high": 0.2, "slope": np.nan}
     rest |= {"slope_low": np.nan, "slope_high": np.nan, "noise": 0.01, "bins": bins}
+    rest["noise_high"] = 0.015
     error = {"error": 0.02, "error_low": 0.0, "error_high": 0.04}
     return SizeCalibration(features, 90, loss, loss - 0.1, loss + 0.1, 0.7, **error, **rest)
 
@@ -107,6 +113,22 @@ def test_calibration_lines_differ_without_colour(audited):
         plot_calibration(audited, features=[2])
 
 
+def test_errors_are_drawn_beside_what_chance_makes_of_them(audited):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    data = calibration_error_data(audited)
+    assert data["features"].tolist() == [0, 1, 3, 5, 6]
+    assert (data["noise_high"] == 0.015).all()
+    figure, ax = pyplot.subplots()
+    assert plot_calibration_error(audited, ax=ax) is ax
+    band = ax.collections[0].get_paths()[0].get_extents()
+    assert (band.y0, band.y1) == pytest.approx((0, 0.015))
+    chance = ax.lines[0]
+    assert chance.get_ydata().tolist() == [0.01] * 5
+    assert ax.containers[0].lines[0].get_ydata().tolist() == [0.02] * 5
+    figure.canvas.draw()
+    pyplot.close(figure)
+
+
 def test_an_audit_draws_both_side_by_side(audited):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     left, right = audited.plot()
@@ -118,13 +140,13 @@ def test_an_audit_draws_both_side_by_side(audited):
     pyplot.close(figure)
 
 
-@pytest.mark.parametrize("draw", [plot_audit, plot_calibration, plot_value_curve])
+@pytest.mark.parametrize("draw", DRAWN)
 def test_without_labels_there_is_nothing_to_draw(draw):
     with pytest.raises(InvalidInputError, match=r"call model\.audit\(X, y\)"):
         draw(Audit((), (), 90, 0, 1.0))
 
 
-@pytest.mark.parametrize("draw", [plot_audit, plot_calibration, plot_value_curve])
+@pytest.mark.parametrize("draw", DRAWN)
 def test_audit_plots_say_what_to_install(draw, audited, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     with pytest.raises(MissingPackageError, match=r"sasanet\[plots\]"):
@@ -143,7 +165,9 @@ def test_what_is_drawn_of_an_audit_is_there_as_tables(audited):
     assert one["count"].tolist() == [30] * 3
 
 
-@pytest.mark.parametrize("tell", [audit_data, calibration_data, value_curve_data])
+@pytest.mark.parametrize(
+    "tell", [audit_data, calibration_data, calibration_error_data, value_curve_data]
+)
 def test_without_labels_there_are_no_tables_either(tell):
     with pytest.raises(InvalidInputError, match=r"call model\.audit\(X, y\)"):
         tell(Audit((), (), 90, 0, 1.0))

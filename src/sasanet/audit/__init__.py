@@ -7,10 +7,12 @@ compared with:
 - self-game error: φ against the Shapley values of the model's own output, v(S) = f(x_S);
 - distillation error: φ against the mean over orders of the marginal module's Δ (the paper's table);
 - order gap: how much the marginal module's output varies over orders of the same features;
-- value calibration: how well v(S) predicts labels, by coalition size.
+- value calibration: how well v(S) predicts labels, for every coalition size, beside what chance
+  alone makes of it.
 
 ``run`` leads through it: ``reference`` computes what to compare with, ``comparison`` and
-``calibration`` compare, ``certificate`` holds the result, ``text`` and ``html`` show it.
+``calibration`` compare (``chance``: with what luck allows), ``certificate`` holds the result,
+``text`` and ``html`` show it.
 """
 
 from sasanet.audit.certificate import Audit, Bin, Finding, SizeCalibration

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from sasanet import intervals
 from sasanet.arrays import Floats
+from sasanet.audit import chance
 from sasanet.audit.certificate import Bin, Finding, SizeCalibration
 from sasanet.estimator.sasanet import SASANetModel
 from sasanet.network import inference
@@ -21,7 +22,7 @@ from sasanet.network.coalitions import positions, random_orders
 from sasanet.table.target import Target
 from sasanet.training.losses import prediction_losses
 
-_SHARES = (0, 0.1, 0.25, 0.5, 0.75, 1)  # of all features
+_MOST_SIZES = 33  # of a table with more than 32 features: evenly spaced ones
 
 
 def calibrate(
@@ -29,36 +30,46 @@ def calibrate(
 ) -> tuple[tuple[SizeCalibration, ...], Finding]:
     """Return the calibration of v(S) by size of S, and one finding about all sizes.
 
-    Every row is evaluated with one random coalition of each size.
+    Every row is evaluated with one random coalition of each size, from no feature to all.
 
     Shape: cells [n, N], numbers (n,): labels as the network sees them.
     """
     present, n_features = ~cells.isnan(), cells.shape[1]
-    records, residuals = [], []
-    for size in sorted({round(n_features * share) for share in _SHARES}):
+    records, residuals, by_chance = [], [], []
+    for size in _sizes(n_features):
         known = (positions(random_orders(present, generator)) < size) & present
         output = inference.coalition_outputs(model.network_, cells, known[:, None])
-        record, residual = _one_size(size, output, numbers, model.target_)
+        record, residual, errors = _one_size(size, output, numbers, model.target_)
         records.append(record)
         residuals.append(residual)
+        by_chance.append(errors)
     # The error of all sizes is their mean: one sum of absolute values, over the bins of all.
     columns = np.concatenate(residuals, axis=1) / len(residuals)
     found = intervals.bootstrap_around(_absolute_sum, columns)
     units = "in the target's units" if model.target_.task == "regression" else "a probability"
+    errors = np.mean(by_chance, axis=0)  # one draw of the labels is compared with all sizes
+    limit = chance.high(errors)
     note = f"mean over sizes of |predicted − observed| by bin, {units}; noise is that of the labels"
-    noise = float(np.mean([record.noise for record in records]))
-    return tuple(records), Finding("value calibration error", *found, noise, note=note)
+    name, noise = "value calibration error", float(errors.mean())
+    return tuple(records), Finding(name, *found, noise, noise_high=limit, note=note)
+
+
+def _sizes(n_features: int) -> list[int]:
+    """Return the numbers of known features: all of them, or evenly spaced ones."""
+    count = min(n_features + 1, _MOST_SIZES)
+    return [round(size) for size in np.linspace(0, n_features, count).tolist()]
 
 
 def _one_size(
     size: int, output: Tensor, numbers: Floats, target: Target
-) -> tuple[SizeCalibration, Floats]:
-    """Return the record of one size, and observed − predicted by row and bin: (n, b)."""
+) -> tuple[SizeCalibration, Floats, Floats]:
+    """Return the record of one size, observed − predicted by row and bin, (n, b), and by chance."""
     losses, base_losses = _losses(output, numbers, target)
     predicted, observed = _predicted_and_observed(output[:, 0].numpy(), numbers, target)
     bins = _bin_numbers(predicted)
     in_bin = bins[..., None] == np.unique(bins)  # (n, C, b)
     residual = ((observed - predicted)[..., None] * in_bin).mean(axis=1)
+    by_chance = chance.chance_errors(predicted, observed, bins, target.task)
     names = ("loss", "gain", "error", "slope")
     found = (
         intervals.mean(losses),
@@ -75,11 +86,12 @@ def _one_size(
         features=size,
         n_rows=len(output),
         base_loss=float(base_losses.mean()),
-        noise=_noise(predicted, residual, in_bin, target.task),
+        noise=float(by_chance.mean()),
+        noise_high=chance.high(by_chance),
         bins=_make_bins(predicted, observed, in_bin, target.task),
         **measured,
     )
-    return record, residual
+    return record, residual, by_chance
 
 
 def _losses(output: Tensor, numbers: Floats, target: Target) -> tuple[Floats, Floats]:
@@ -142,18 +154,3 @@ def _slope(predicted: Floats, observed: Floats) -> intervals.Interval:
 
 def _absolute_sum(means: Floats) -> Floats:
     return np.abs(means).sum(axis=-1)
-
-
-def _noise(predicted: Floats, residual: Floats, in_bin: NDArray[np.bool_], task: str) -> float:
-    """Return the calibration error expected of a perfectly calibrated v: E|z| = sqrt(2 / π).
-
-    Classes: a row's label falls into bin b with the predicted probability q_b, hence a variance of
-    q_b (1 − q_b). Regression: nothing predicts the variance of a label, so it is estimated.
-    """
-    n, n_columns = predicted.shape
-    if task == "regression":
-        errors = residual.std(axis=0, ddof=1) / np.sqrt(n)
-    else:
-        chance = np.einsum("nc,ncb->nb", predicted, in_bin)
-        errors = np.sqrt((chance * (1 - chance)).clip(0.0).sum(axis=0)) / (n * n_columns)
-    return float(np.sqrt(2 / np.pi) * errors.sum())

@@ -37,6 +37,9 @@ class Finding:
     noise : float
         What the sampling error of the true values alone would cause, in the same units; 0: exact.
         It is subtracted from RMSE and R², not from agreements and calibration errors.
+    noise_high : float
+        Of a calibration error: what the labels' noise alone stays below 19 times out of 20; a
+        larger value is beyond chance. 0: not estimated.
     n_orders : int
         Orders used per row; 0: the comparison is exact.
     seconds : float
@@ -58,6 +61,7 @@ class Finding:
     n_orders: int = 0
     seconds: float = 0.0
     note: str = ""
+    noise_high: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -90,8 +94,9 @@ class SizeCalibration:
     error, error_low, error_high : float
         Expected calibration error: the mean over rows of the distance between predicted and
         observed, by bin.
-    noise : float
-        The calibration error of a perfectly calibrated v on as many rows.
+    noise, noise_high : float
+        The calibration error that chance alone gives a perfectly calibrated v on these rows: the
+        mean, and what it stays below 19 times out of 20.
     slope, slope_low, slope_high : float
         Of observed on predicted: 1 is calibrated, less is overconfident; NaN if v(S) is constant.
     bins : tuple of Bin
@@ -111,10 +116,16 @@ class SizeCalibration:
     error_low: float
     error_high: float
     noise: float
+    noise_high: float
     slope: float
     slope_low: float
     slope_high: float
     bins: tuple[Bin, ...]
+
+    @property
+    def is_beyond_chance(self) -> bool:
+        """Whether the calibration error is larger than the labels' noise explains."""
+        return self.error > self.noise_high
 
 
 @dataclass(frozen=True)

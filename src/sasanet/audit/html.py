@@ -7,7 +7,17 @@ import re
 from typing import TYPE_CHECKING
 
 from sasanet.audit.certificate import SAME_AS_SELF_GAME, Audit, Finding, SizeCalibration
-from sasanet.audit.text import LEGEND, conclusion, facts, loss_name, sections, title, units_of
+from sasanet.audit.text import (
+    LEGEND,
+    calibration_verdict,
+    conclusion,
+    facts,
+    loss_name,
+    sections,
+    shown_sizes,
+    title,
+    units_of,
+)
 from sasanet.explanation.notebook import MOST_CHARACTERS, Html, element, framed
 from sasanet.explanation.wording import measured, shorten, wide_minus
 
@@ -33,6 +43,7 @@ def audit_html(audit: Audit) -> str:
     return framed(
         element("div", shorten(title(audit), MOST_CHARACTERS), css="title"),
         element("p", _conclusion(audit), css="line"),
+        *(element("p", words, css="line") for words in calibration_verdict(audit)),
         element("p", shorten(how, 2 * MOST_CHARACTERS), css="line muted"),
         element("div", _findings(audit), css="scroll"),
         *([element("div", _calibration(audit), css="scroll")] if audit.calibration else []),
@@ -97,9 +108,9 @@ def _meaning(finding: Finding, audit: Audit) -> str:
 
 def _calibration(audit: Audit) -> Html:
     loss = f"{loss_name(audit)} of v(S)"
-    heads = ("known", loss, "", "gain over the base value", "calibration error", "noise")
+    heads = ("known", loss, "", "gain over the base value", "calibration error", "noise", "to")
     cells = [element("th", head, css="number") for head in heads]
-    sizes = audit.calibration[:_MOST_LINES]
+    sizes = shown_sizes(audit, _MOST_LINES)
     lines = [element("tr", *cells, css="head"), *map(_size_line, sizes)]
     return element("table", *lines, css="table")
 
@@ -117,6 +128,7 @@ def _size_line(c: SizeCalibration) -> Html:
         element("td", *_with_interval(c.gain, c.gain_low, c.gain_high), css="number"),
         element("td", *_with_interval(c.error, c.error_low, c.error_high), css="number"),
         element("td", _number(c.noise), css="number muted"),
+        element("td", _number(c.noise_high), css="number muted"),
     )
 
 

@@ -14,9 +14,11 @@ from sasanet.explanation.wording import measured
 
 LEGEND = (
     "Intervals are over rows. Noise is what the sampling error of the truth alone would cause: it "
-    "is subtracted from RMSE and R², but still part of agreements and calibration errors."
+    "is subtracted from RMSE and R², but still part of agreements and calibration errors, which "
+    "chance alone makes as large as noise on average, and larger than the second number once in 20."
 )
 _WIDTH = 98
+_MOST_SIZES = 9  # lines of calibration: the data has all
 _QUESTIONS = (  # and how the names of the findings that answer them begin
     ("Do the attributions add up to the prediction?", "additivity"),
     ("Are they the Shapley values of the model's own output v(S) = f(x_S)?", "self-game"),
@@ -41,7 +43,8 @@ def describe(audit: Audit) -> str:
             lines += _line(finding)
     if audit.calibration:
         lines += _calibration(audit)
-    return "\n".join([*lines, "", *_wrap(LEGEND, 0), "", *_wrap(conclusion(audit), 0)])
+    ends = [LEGEND, conclusion(audit), *calibration_verdict(audit)]
+    return "\n".join([*lines, *(line for end in ends for line in ("", *_wrap(end, 0)))])
 
 
 def title(audit: Audit) -> str:
@@ -94,6 +97,36 @@ def conclusion(audit: Audit) -> str:
     return f"{text}."
 
 
+def calibration_verdict(audit: Audit) -> list[str]:
+    """Return whether v(S) is calibrated as far as the labels can tell: a sentence, or none."""
+    name = "value calibration error"
+    if name not in audit or not audit[name].noise_high or not audit.calibration:
+        return []
+    found, n_rows = audit[name], audit.calibration[0].n_rows
+    limit = f"what chance alone stays below 19 times out of 20 ({_number(found.noise_high)})"
+    if found.value <= found.noise_high:
+        text = (
+            f"v(S) is calibrated as far as {n_rows:,} labels can tell: its error over all sizes "
+            f"({_number(found.value)}) is not above {limit}."
+        )
+    else:
+        text = (
+            f"v(S) is not calibrated: its error over all sizes ({_number(found.value)}) is above "
+            f"{limit}."
+        )
+    sizes = [str(size.features) for size in audit.calibration if size.is_beyond_chance]
+    beyond = f" Beyond chance with {', '.join(sizes)} features known." if sizes else ""
+    return [text + beyond]
+
+
+def shown_sizes(audit: Audit, most: int) -> list[SizeCalibration]:
+    """Return the calibration of at most so many sizes, evenly spaced from none to all features."""
+    sizes = audit.calibration
+    if len(sizes) <= most:
+        return list(sizes)
+    return [sizes[round(i * (len(sizes) - 1) / (most - 1))] for i in range(most)]
+
+
 def loss_name(audit: Audit) -> str:
     """Return what the calibration calls the loss."""
     return "squared error" if audit.task == "regression" else "cross-entropy"
@@ -125,20 +158,19 @@ def _line(f: Finding) -> list[str]:
 
 
 def _calibration(audit: Audit) -> list[str]:
-    loss = f"{loss_name(audit)} of v(S)"
-    heads = (loss, "gain over the base value", "calibration error", "noise")
-    return [_columns("known", *heads), *(_size_line(size) for size in audit.calibration)]
+    heads = (loss_name(audit), "gain over the base value", "calibration error", "noise", "to")
+    return [_columns("known", *heads), *(_size_line(c) for c in shown_sizes(audit, _MOST_SIZES))]
 
 
 def _size_line(c: SizeCalibration) -> str:
-    loss = _with_interval(c.loss, c.loss_low, c.loss_high)
     gain = _with_interval(c.gain, c.gain_low, c.gain_high)
     error = _with_interval(c.error, c.error_low, c.error_high)
-    return _columns(str(c.features), loss, gain, error, _number(c.noise))
+    noise = _number(c.noise), _number(c.noise_high)
+    return _columns(str(c.features), _number(c.loss), gain, error, *noise)
 
 
-def _columns(known: str, loss: str, gain: str, error: str, noise: str) -> str:
-    return f" {known:>5}  {loss:<27}{gain:<27}{error:<30}{noise:>8}"  # errors may be tiny
+def _columns(known: str, loss: str, gain: str, error: str, noise: str, to: str) -> str:
+    return f" {known:>5}  {loss:<15}{gain:<28}{error:<30}{noise:>8}{to:>10}"  # errors may be tiny
 
 
 def _with_interval(value: float, low: float, high: float) -> str:

@@ -32,7 +32,7 @@ def audit_data(audit: Audit) -> tuple[pd.DataFrame, pd.DataFrame]:
     >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(X, y)
     >>> curve, calibration = audit_data(model.audit(X, y, n_rows=16))
     >>> curve["features"].tolist()
-    [0, 1, 2, 4, 5, 7]
+    [0, 1, 2, 3, 4, 5, 6, 7]
     """
     return value_curve_data(audit), calibration_data(audit)
 
@@ -90,7 +90,7 @@ def value_curve_data(audit: Audit) -> pd.DataFrame:
     >>> X, y = load_penguins()
     >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(X, y)
     >>> value_curve_data(model.audit(X, y, n_rows=16))["features"].tolist()
-    [0, 1, 2, 4, 5, 7]
+    [0, 1, 2, 3, 4, 5, 6, 7]
     """
     lines = [
         (size.features, size.loss, size.loss_low, size.loss_high, size.base_loss)
@@ -215,6 +215,79 @@ def plot_calibration(
     ax.set_xlabel(f"predicted {predicted}, v(S)")
     ax.set_ylabel(f"observed {observed}, 95 % interval")
     ax.set_title(f"Is v(S) calibrated? {shown[0].n_rows:,} rows", fontsize=10)
+    return tidy(ax)
+
+
+def calibration_error_data(audit: Audit) -> pd.DataFrame:
+    """Return the calibration error of v(S) by the number of known features, beside chance.
+
+    Parameters
+    ----------
+    audit : Audit
+        Made with labels.
+
+    Returns
+    -------
+    DataFrame
+        One line per number of known ``features``: the ``error`` with its 95 % interval, ``low`` and
+        ``high``; the mean error by chance alone, ``noise``, and what chance stays below 19 times
+        out of 20, ``noise_high``.
+
+    Examples
+    --------
+    >>> from sasanet import SASANetClassifier
+    >>> from sasanet.datasets import load_penguins
+    >>> X, y = load_penguins()
+    >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(X, y)
+    >>> calibration_error_data(model.audit(X, y, n_rows=16))["features"].tolist()
+    [0, 1, 2, 3, 4, 5, 6, 7]
+    """
+    lines = [
+        (size.features, size.error, size.error_low, size.error_high, size.noise, size.noise_high)
+        for size in _check_labelled(audit)
+    ]
+    return pd.DataFrame(lines, columns=["features", "error", "low", "high", "noise", "noise_high"])
+
+
+def plot_calibration_error(audit: Audit, ax: Axes | None = None) -> Axes:
+    """Draw the calibration error of v(S) against the number of known features, beside chance.
+
+    Parameters
+    ----------
+    audit : Audit
+        Made with labels.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    Axes
+        The error with its 95 % interval over rows; the shaded part is what chance alone makes of it
+        19 times out of 20.
+
+    Examples
+    --------
+    >>> from sasanet import SASANetClassifier
+    >>> from sasanet.datasets import load_penguins
+    >>> X, y = load_penguins()
+    >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(X, y)
+    >>> plot_calibration_error(model.audit(X, y, n_rows=16)).get_ylabel()
+    'calibration error of v(S)'
+    """
+    data = calibration_error_data(audit)
+    if ax is None:
+        [ax] = new_row_of_axes(1, _SIZE)
+    known = data["features"].to_numpy()
+    ax.fill_between(known, 0, data["noise_high"], color="0.85", lw=0,
+                    label="chance, 19 times out of 20")  # fmt: skip
+    ax.plot(known, data["noise"], "--", color="0.35", lw=1, label="chance, on average")
+    arms = np.maximum(0.0, [data["error"] - data["low"], data["high"] - data["error"]])
+    ax.errorbar(known, data["error"], yerr=arms, color=DARK, ls="-", marker="o", ms=4, lw=1.4,
+                elinewidth=0.8, capsize=2, label="v(S), 95 % interval")  # fmt: skip
+    ax.set_ylim(bottom=0)
+    ax.set_xlabel("number of known features |S|")
+    ax.set_ylabel("calibration error of v(S)")
+    ax.set_title(f"Beyond chance? {audit.calibration[0].n_rows:,} rows", fontsize=10)
     return tidy(ax)
 
 

@@ -207,10 +207,10 @@ function showDependence() {
 function showCalibration() {
   const figure = at("calibration");
   if (!figure || !DATA.calibration) return;
-  const { error, noise, n_rows } = DATA.calibration;
+  const { error, noise, noise_high, n_rows } = DATA.calibration;
   figure.hidden = false;
   figure.querySelector("figcaption").replaceChildren("Calibration",
-    element("small", {}, `Predicted against observed, with 95 % intervals (${n_rows.toLocaleString("en")} rows). Mean difference ${error.toPrecision(2)}; chance alone would give ${noise.toPrecision(2)}.`));
+    element("small", {}, `Predicted against observed, with 95 % intervals (${n_rows.toLocaleString("en")} rows). Mean difference ${error.toPrecision(2)}; chance alone would give ${noise.toPrecision(2)} on average, and less than ${noise_high.toPrecision(2)} 19 times out of 20.`));
   figure.append(calibrationFigure(DATA.calibration, DATA.task));
 }
 
