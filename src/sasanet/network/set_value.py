@@ -41,9 +41,14 @@ class SetFunction:
     bias: Tensor  # [D], or [M, D] for M members at once
     cap: float
 
+    @property
+    def start(self) -> Tensor:
+        """ρ(b), which the value is measured from: [K], or [M, K]."""
+        return torch.as_tensor(self.rho(self.bias))
+
     def value_of_sums(self, sums: Tensor) -> Tensor:
         """Return v of summed cell vectors: [..., D] → [..., K]; with members [..., M, D]."""
-        return self.bounded(self.rho(sums + self.bias) - self.rho(self.bias))
+        return self.bounded(self.rho(sums + self.bias) - self.start)
 
     def bounded(self, raw: Tensor) -> Tensor:
         """Apply the cap, smoothly."""

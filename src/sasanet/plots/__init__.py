@@ -17,6 +17,7 @@ from sasanet.plots.audit import (
 )
 from sasanet.plots.dependence import dependence_data, plot_dependence
 from sasanet.plots.history import history_data, plot_history
+from sasanet.plots.interactions import interactions_data, plot_interactions
 from sasanet.plots.profile import plot_profile, profile_data
 from sasanet.plots.waterfall import plot_waterfall, waterfall_data
 
@@ -26,11 +27,13 @@ __all__ = [
     "calibration_data",
     "dependence_data",
     "history_data",
+    "interactions_data",
     "plot_arrival",
     "plot_audit",
     "plot_calibration",
     "plot_dependence",
     "plot_history",
+    "plot_interactions",
     "plot_profile",
     "plot_value_curve",
     "plot_waterfall",

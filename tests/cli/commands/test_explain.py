@@ -290,3 +290,26 @@ def test_a_regressor_has_no_probability(place, tmp_path):
     assert refused.exit_code == 1
     assert "for classifiers" in refused.output
     assert not (tmp_path / "e.csv").exists()
+
+
+# --- interactions -----------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("in_chunks")
+def test_the_strongest_pairs_of_every_row_are_written(place, tmp_path):
+    out = tmp_path / "pairs.csv"
+    given = place / "penguins", place / "penguins.csv"
+    done("interactions", *given, "--class", "Gentoo", "--top", 3, "--out", out)
+    found = pd.read_csv(out)
+    X, _ = load_penguins()
+    values = 2 * SASANetClassifier.load(place / "penguins").interactions(X)[..., 2]
+    assert len(found) == 3 * len(X)
+    names = list(X.columns)
+    for line in found[found["row"] == 7].itertuples():
+        pair = values[6, names.index(line.feature), names.index(line.other)]
+        np.testing.assert_allclose(line.interaction, pair, atol=1e-6)
+    strongest = np.abs(np.where(np.eye(7, dtype=bool), 0, values[6])).max()
+    np.testing.assert_allclose(found[found["row"] == 7]["interaction"].abs().max(), strongest)
+    refused = run("interactions", *given, "--out", tmp_path / "other.csv")
+    assert refused.exit_code == 1
+    assert "--class must choose one of" in refused.output

@@ -11,11 +11,9 @@ import typer
 from sasanet.cli import options
 from sasanet.cli.files.writing import check_format, check_free, open_writer
 from sasanet.cli.terminal import Terminal, command
-from sasanet.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from sasanet.cli.files.model_rows import RowBatches
-    from sasanet.estimator.sasanet import SASANetModel
     from sasanet.explanation import Explanation
 
 
@@ -33,10 +31,7 @@ def explain(
         float | None,
         typer.Option(help="Refine until every standard error is below this.", show_default=False),
     ] = None,
-    of_class: Annotated[
-        str | None,
-        typer.Option("--class", help="Of several classes, explain this one.", show_default=False),
-    ] = None,
+    of_class: options.OfClass = None,
     groups: options.GroupsFile = None,
     units: options.UnitsOfPhi = options.Units.raw,
     row_name: options.RowName = None,
@@ -54,11 +49,15 @@ def explain(
     check_free(out, force, table)
     from sasanet.cli.files.json_objects import read_object
     from sasanet.cli.files.model_rows import RowBatches, load_model
-    from sasanet.cli.files.output_columns import explanation_columns, explanation_frame
+    from sasanet.cli.files.output_columns import (
+        explained_outputs,
+        explanation_columns,
+        explanation_frame,
+    )
     from sasanet.explanation.players import read_players
 
     fitted = load_model(model, terminal)
-    outputs = _explained_outputs(fitted, of_class)
+    outputs = explained_outputs(fitted, of_class)
     refined = orders > 0 or max_error is not None
     grouped = read_object(groups, "--groups", '{"address": ["street", "zip"]}')
     players = read_players(grouped, fitted.encoder_.names).names
@@ -74,21 +73,6 @@ def explain(
             writer.write(explanation_frame(found, top, rows))
             tick(batches.table.share_read())
     _summarise(terminal, batches, found, out, time.perf_counter() - start)
-
-
-def _explained_outputs(fitted: SASANetModel, of_class: str | None) -> list[str]:
-    """Return the names of the outputs to write, none if there is only one."""
-    classes = [str(label) for label in fitted.target_.labels]
-    several = len(classes) > 2
-    if of_class is None:
-        return classes if several else []
-    if not several:
-        raise InvalidInputError(
-            f"--class must be left out where a model has one output, got {of_class!r}."
-        )
-    if of_class not in classes:
-        raise InvalidInputError(f"--class must be one of {classes}, got {of_class!r}.")
-    return []
 
 
 def _summarise(

@@ -85,7 +85,7 @@ def expected_value(
         followed = F.linear(followed * moments.slope[..., None, :], linear.weight)
         explained = presence_variance * followed.square().sum(-2)
         variance = explained + F.linear(left, linear.weight.square())
-    raw = mean - function.rho(function.bias)
+    raw = mean - function.start
     values, by_raw, by_variance = capped(raw, variance, function.cap)
     found = []
     for k in torch.eye(raw.shape[2], device=raw.device):
