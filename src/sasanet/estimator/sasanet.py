@@ -15,7 +15,7 @@ import torch
 
 from sasanet.arrays import Floats
 from sasanet.estimator.classifier_regressor import TabularClassifier, TabularRegressor
-from sasanet.estimator.explaining import ExplainingModel
+from sasanet.estimator.deciding import DecidingModel
 from sasanet.estimator.tabular import FitData
 from sasanet.network import inference
 from sasanet.network.architecture import Architecture, find_architecture
@@ -32,7 +32,7 @@ _IMPORTANCE_ROWS = 256  # of the training table, evenly spaced; with many classe
 _FEWEST_IMPORTANCE_ROWS = 16
 
 
-class SASANetModel(ExplainingModel):
+class SASANetModel(DecidingModel):
     """What SASANet's classifier and regressor share."""
 
     network_: SASANet
