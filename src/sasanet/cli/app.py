@@ -13,11 +13,25 @@ from sasanet.cli.commands.demo import demo
 from sasanet.cli.commands.explain import explain
 from sasanet.cli.commands.fit import fit
 from sasanet.cli.commands.inspect import inspect
+from sasanet.cli.commands.interactions import interactions
 from sasanet.cli.commands.predict import predict
+from sasanet.cli.commands.reasons import reasons
 from sasanet.cli.commands.report import report
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
-for command in (fit, predict, explain, audit, report, inspect, demo, compare):
+_COMMANDS = (
+    fit,
+    predict,
+    explain,
+    interactions,
+    reasons,
+    audit,
+    report,
+    inspect,
+    demo,
+    compare,
+)
+for command in _COMMANDS:
     app.command()(command)
 
 

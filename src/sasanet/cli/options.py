@@ -82,3 +82,7 @@ GroupsFile = Annotated[
 UnitsOfPhi = Annotated[
     Units, typer.Option("--units", help="Explain log-odds, or the probability itself.")
 ]
+OfClass = Annotated[
+    str | None,
+    typer.Option("--class", help="Of several classes, explain this one.", show_default=False),
+]

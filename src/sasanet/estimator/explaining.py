@@ -92,13 +92,17 @@ class ExplainingModel(CertifiedModel):
         self._check_units(units)
         if groups is None and units == "raw":
             return self.network_
+        base = None if units == "raw" else torch.tensor(self.target_.base, dtype=torch.float64)
+        return self._player_game(groups, base)
+
+    def _player_game(self, groups: Groups | None, base: Tensor | None = None) -> PlayerGame:
+        """Return the game of groups and single columns; with φ0, that of the probability."""
         if not self.network_.is_set:
             raise InvalidInputError(
-                "groups and units need the set network, whose value is a function of a sum, got "
-                "the sequence network; explain(X).sum_of_members(groups) adds attributions up"
+                "groups, units and interactions need the set network, whose value is a function of "
+                "a sum, got the sequence network; fit one with network='set'"
             )
         players = read_players(groups, self.encoder_.names)
-        base = None if units == "raw" else torch.tensor(self.target_.base, dtype=torch.float64)
         return PlayerGame(self.network_, torch.from_numpy(players.membership), base)
 
     def _check_units(self, units: str) -> None:
@@ -115,6 +119,40 @@ class ExplainingModel(CertifiedModel):
                 "explain needs a Shapley module, got this model was built with "
                 "attribution='none' (the ablation SASANet-d); fit one with another attribution"
             )
+
+    def interactions(self, X: Any, *, groups: Groups | None = None) -> Floats:
+        """Return what every pair of features adds together, by formula.
+
+        Parameters
+        ----------
+        X : table (n, d)
+            Rows; pairs with a missing cell have interaction exactly 0.
+        groups : dict of str to list of str, optional
+            As in :meth:`explain`: the players are then p groups and single columns.
+
+        Returns
+        -------
+        ndarray (n, d, d), for multiclass (n, d, d, C)
+            Φ, symmetric. Off the diagonal Φ_ij = I_ij / 2, half of the Shapley interaction index
+            of :func:`sasanet.shapley.exact_interactions`: the other half is Φ_ji. On the diagonal
+            Φ_ii = φ_i − Σ_{j≠i} Φ_ij, so that rows sum to the attributions of :meth:`explain`, and
+            all of it to the prediction less the base value, as in shap. Rows with at most nine
+            present features are exact.
+
+        Examples
+        --------
+        >>> from sasanet import SASANetRegressor
+        >>> model = SASANetRegressor(max_epochs=1).fit([[0, 1], [1, 1], [2, 5]], [1.0, 2.0, 3.0])
+        >>> model.interactions([[1, 5]]).shape
+        (1, 2, 2)
+        """
+        _, cells = self._encode(X)
+        game = self._player_game(groups)
+        values, _ = inference.attributions_and_outputs(self._game(groups), cells)
+        pairs = inference.interactions(game, cells) / 2
+        pairs.diagonal(dim1=1, dim2=2).copy_((values - pairs.sum(2)).mT)
+        found = pairs.numpy() * self.target_.scale
+        return np.asarray(found[..., 0] if found.shape[-1] == 1 else found)
 
     def profiles(self, X: Any) -> Floats:
         """Return what each feature adds from coming first to coming last in an order: φ_{i,k}.

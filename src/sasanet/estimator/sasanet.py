@@ -16,7 +16,7 @@ import pandas as pd
 from sasanet.arrays import Floats
 from sasanet.estimator import soft_labels
 from sasanet.estimator.classifier_regressor import TabularRegressor
-from sasanet.estimator.explaining import ExplainingModel
+from sasanet.estimator.deciding import DecidingModel
 from sasanet.estimator.one_row import OneRowClassifier, OneRowModel
 from sasanet.estimator.tabular import FitData
 from sasanet.network import inference
@@ -32,7 +32,7 @@ _IMPORTANCE_ROWS = 256  # of the training table, evenly spaced; with many classe
 _FEWEST_IMPORTANCE_ROWS = 16
 
 
-class SASANetModel(OneRowModel, ExplainingModel):
+class SASANetModel(OneRowModel, DecidingModel):
     """What SASANet's classifier and regressor share."""
 
     network_: SASANet

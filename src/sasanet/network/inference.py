@@ -69,6 +69,17 @@ def attributions_and_outputs(network: Game, cells: Tensor) -> tuple[Tensor, Tens
     return add_up(values.double(), total.double(), present), total.double()
 
 
+def interactions(game: PlayerGame, cells: Tensor) -> Tensor:
+    """Return the Shapley interaction index of all pairs of players: [n, N] → [n, P, P, K]."""
+    n_players = len(game.membership)
+
+    def interact(part: Tensor, _: slice) -> tuple[Tensor, ...]:
+        return (game.interactions(part, game.present(part)),)
+
+    (result,) = in_chunks(game, cells, n_players, interact)
+    return result.double()
+
+
 def profiles(network: SASANet, cells: Tensor) -> Tensor:
     """Return the position profiles φ_{i,k} of every row: [n, N] → [n, N, R, K]."""
 

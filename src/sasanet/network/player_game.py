@@ -25,6 +25,7 @@ from sasanet.network.attribution.closed_form import (
     SumFunction,
     is_enumerated,
 )
+from sasanet.network.attribution.interactions import pair_interactions
 from sasanet.network.attribution.probability import (
     ProbabilityFunction,
     expected_growth,
@@ -102,12 +103,27 @@ class PlayerGame:
             found = formula.attributions(function, present, flat, ends, whole, expected_growth)[0]
             return found, output
         parts = []
-        for m, bias in enumerate(self.marginal.bias):
-            member = SetFunction(self.marginal.rho, bias, self.marginal.cap)
-            ends = _ends(member, own[:, :, m], present, value[:, m])
-            given = member, present, own[:, :, m], ends, value[:, m]
-            parts.append(formula.attributions(*given)[0])
+        for m, (member, vectors) in enumerate(self._members(own)):
+            ends = _ends(member, vectors, present, value[:, m])
+            parts.append(formula.attributions(member, present, vectors, ends, value[:, m])[0])
         return torch.stack(parts).mean(0), output
+
+    def interactions(self, cells: Tensor, present: Tensor) -> Tensor:
+        """Return the Shapley interaction index I_ij of all pairs of players, 0 for i = j.
+
+        Of the network's output, whatever the units. Shape: cells [B, N], present [B, P] →
+        [B, P, P, K].
+        """
+        parts = [
+            pair_interactions(member, present, vectors)
+            for member, vectors in self._members(self._vectors(cells))
+        ]
+        return torch.stack(parts).mean(0)
+
+    def _members(self, own: Tensor) -> Iterator[tuple[SetFunction, Tensor]]:
+        """Yield each member's function and its vectors of the players: [B, P, M, D] → [B, P, D]."""
+        for m, bias in enumerate(self.marginal.bias):
+            yield SetFunction(self.marginal.rho, bias, self.marginal.cap), own[:, :, m]
 
     def _in_units(self, outputs: Tensor) -> Tensor:
         """Return outputs of the network in the units of this game: [..., K] → [..., K]."""

@@ -19,6 +19,7 @@ from sasanet.plots.audit import (
 )
 from sasanet.plots.dependence import dependence_data, plot_dependence
 from sasanet.plots.history import history_data, plot_history
+from sasanet.plots.interactions import interactions_data, plot_interactions
 from sasanet.plots.profile import plot_profile, profile_data
 from sasanet.plots.waterfall import plot_waterfall, waterfall_data
 
@@ -29,12 +30,14 @@ __all__ = [
     "calibration_error_data",
     "dependence_data",
     "history_data",
+    "interactions_data",
     "plot_arrival",
     "plot_audit",
     "plot_calibration",
     "plot_calibration_error",
     "plot_dependence",
     "plot_history",
+    "plot_interactions",
     "plot_profile",
     "plot_value_curve",
     "plot_waterfall",

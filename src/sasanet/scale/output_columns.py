@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from sasanet.arrays import Floats
+from sasanet.errors import InvalidInputError
 from sasanet.estimator.sasanet import SASANetModel
 from sasanet.explanation.explanation import Explanation, flat
 
@@ -59,3 +61,42 @@ def explanation_frame(e: Explanation, top: int, rows: pd.DataFrame) -> pd.DataFr
         if array is not None:
             parts.append(pd.DataFrame(flat(array)))
     return pd.concat([rows, pd.concat(parts, axis=1).set_axis(names, axis=1)], axis=1)
+
+
+def explained_outputs(model: SASANetModel, of_class: str | None) -> list[str]:
+    """Return the names of the outputs to write, none if there is only one."""
+    classes = [str(label) for label in model.target_.labels]
+    several = len(classes) > 2
+    if of_class is None:
+        return classes if several else []
+    if not several:
+        raise InvalidInputError(
+            f"--class must be left out where a model has one output, got {of_class!r}."
+        )
+    if of_class not in classes:
+        raise InvalidInputError(f"--class must be one of {classes}, got {of_class!r}.")
+    return []
+
+
+def interaction_columns() -> list[str]:
+    """Return the names of the columns that :func:`interaction_frame` makes."""
+    return ["feature", "other", "interaction"]
+
+
+def interaction_frame(
+    values: Floats, names: Sequence[str], top: int, rows: pd.DataFrame
+) -> pd.DataFrame:
+    """Return the strongest pairs of every row, one line each; Φ (n, d, d) as the model gives it."""
+    first, second = np.triu_indices(values.shape[1], 1)
+    pairs = 2 * values[:, first, second]  # the whole index: Φ_ij and Φ_ji
+    order = np.argsort(-np.abs(pairs), axis=1, kind="stable")[:, :top]
+    features = np.array(names, dtype=object)
+    found = pd.DataFrame(
+        {
+            "feature": features[first[order.ravel()]],
+            "other": features[second[order.ravel()]],
+            "interaction": np.take_along_axis(pairs, order, axis=1).ravel(),
+        }
+    ).astype({"feature": "str", "other": "str"})
+    lines = rows.loc[rows.index.repeat(order.shape[1])].reset_index(drop=True)
+    return pd.concat([lines, found], axis=1)

@@ -8,8 +8,10 @@ from typing import Any, Protocol
 
 import pandas as pd
 
+from sasanet.explanation import Explanation
 from sasanet.explanation.players import read_players
 from sasanet.scale.output_columns import (
+    explained_outputs,
     explanation_columns,
     explanation_frame,
     prediction_columns,
@@ -72,23 +74,25 @@ class Explaining:
 
     def columns(self, model: Any) -> list[str]:
         """Return the names of the columns."""
-        classes = [str(label) for label in model.target_.labels]
-        outputs = classes if len(classes) > 2 and self.of_class is None else []
+        outputs = explained_outputs(model, self.of_class)
         refined = self.n_orders > 0 or self.max_error is not None
         players = read_players(self.groups, model.encoder_.names).names
         return explanation_columns(players, outputs, self.top, refined)
 
     def frame(self, model: Any, X: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the attributions of these rows."""
-        found = model.explain(
+        return explanation_frame(self.explain(model, X), self.top, rows)
+
+    def explain(self, model: Any, X: pd.DataFrame) -> Explanation:
+        """Return the attributions of these features, of one class or of all."""
+        found: Explanation = model.explain(
             X,
             n_orders=self.n_orders,
             max_error=self.max_error,
             groups=self.groups,
             units=self.units,
         )
-        found = found if self.of_class is None else found.output(self.of_class)
-        return explanation_frame(found, self.top, rows)
+        return found if self.of_class is None else found.output(self.of_class)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what must be the same when work goes on."""

@@ -289,3 +289,49 @@ def test_a_regressor_has_no_probability(place, tmp_path):
     assert refused.exit_code == 1
     assert "for classifiers" in refused.output
     assert not (tmp_path / "e.csv").exists()
+
+
+# --- interactions -----------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("in_chunks")
+def test_the_strongest_pairs_of_every_row_are_written(place, tmp_path):
+    out = tmp_path / "pairs.csv"
+    given = place / "penguins", place / "penguins.csv"
+    done("interactions", *given, "--class", "Gentoo", "--top", 3, "--out", out)
+    found = pd.read_csv(out)
+    X, _ = load_penguins()
+    values = 2 * SASANetClassifier.load(place / "penguins").interactions(X)[..., 2]
+    assert len(found) == 3 * len(X)
+    names = list(X.columns)
+    for line in found[found["row"] == 7].itertuples():
+        pair = values[6, names.index(line.feature), names.index(line.other)]
+        np.testing.assert_allclose(line.interaction, pair, atol=1e-6)
+    strongest = np.abs(np.where(np.eye(7, dtype=bool), 0, values[6])).max()
+    np.testing.assert_allclose(found[found["row"] == 7]["interaction"].abs().max(), strongest)
+    refused = run("interactions", *given, "--out", tmp_path / "other.csv")
+    assert refused.exit_code == 1
+    assert "--class must choose one of" in refused.output
+
+
+# --- reasons ----------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("in_chunks")
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_reasons_of_a_file_are_those_of_the_model(place, tmp_path, ending):
+    X, _ = load_german_credit()
+    X, out = X[:230], tmp_path / f"notice.{ending}"
+    (tmp_path / "codes.json").write_text(json.dumps(dict.fromkeys(X.columns, "R")))
+    given = place / "credit", place / "credit.csv", "--threshold", 0.3, "--exclude", "age"
+    done("reasons", *given, "--codes", tmp_path / "codes.json", "--id", "number", "--out", out)
+    found = pd.read_parquet(out) if ending == "parquet" else pd.read_csv(out)
+    codes = dict.fromkeys(X.columns, "R")
+    wanted = SASANetClassifier.load(place / "credit").reasons(X, 0.3, codes=codes, exclude=["age"])
+    assert len(found) == len(wanted) > 20
+    assert (found["row"] - 1).tolist() == wanted["row"].tolist()
+    assert found["feature"].tolist() == wanted["feature"].tolist()
+    assert found["code"].eq("R").all()
+    refused = run("reasons", *given[:4], "--exclude", "agee", "--out", tmp_path / "n.csv")
+    assert refused.exit_code == 1
+    assert "exclude must name features" in refused.output

@@ -11,11 +11,10 @@ import typer
 from sasanet.cli import options
 from sasanet.cli.files.writing import check_format, check_free, is_folder, open_writer
 from sasanet.cli.terminal import Terminal, command
-from sasanet.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from sasanet.cli.files.model_rows import RowBatches
-    from sasanet.estimator.sasanet import SASANetModel
+    from sasanet.explanation import Explanation
 
 
 @command
@@ -32,10 +31,7 @@ def explain(
         float | None,
         typer.Option(help="Refine until every standard error is below this.", show_default=False),
     ] = None,
-    of_class: Annotated[
-        str | None,
-        typer.Option("--class", help="Of several classes, explain this one.", show_default=False),
-    ] = None,
+    of_class: options.OfClass = None,
     groups: options.GroupsFile = None,
     units: options.UnitsOfPhi = options.Units.raw,
     row_name: options.RowName = None,
@@ -57,10 +53,10 @@ def explain(
     from sasanet.cli.files.json_objects import read_object
     from sasanet.cli.files.model_rows import RowBatches, load_model
     from sasanet.cli.files.part_files import write_folder
+    from sasanet.scale.output_columns import explanation_frame
     from sasanet.scale.work import Explaining
 
     fitted = load_model(model, terminal)
-    _check_class(fitted, of_class)
     grouped = read_object(groups, "--groups", '{"address": ["street", "zip"]}')
     work = Explaining(orders, max_error, top, of_class, grouped, units)
     if as_folder:
@@ -70,42 +66,26 @@ def explain(
     start = time.perf_counter()
     with terminal.progress(f"explaining {table.name}") as tick, open_writer(out) as writer:
         for X, rows in batches:
-            writer.write(work.frame(fitted, X, rows))
+            found = work.explain(fitted, X)
+            writer.write(explanation_frame(found, top, rows))
             tick(batches.table.share_read())
-    _summarise(terminal, batches, of_class, out, time.perf_counter() - start)
-
-
-def _check_class(fitted: SASANetModel, of_class: str | None) -> None:
-    """Refuse a class that the model does not have, or has no output of its own."""
-    classes = [str(label) for label in fitted.target_.labels]
-    if of_class is None:
-        return
-    if len(classes) < 3:
-        raise InvalidInputError(
-            f"--class must be left out where a model has one output, got {of_class!r}."
-        )
-    if of_class not in classes:
-        raise InvalidInputError(f"--class must be one of {classes}, got {of_class!r}.")
+    _summarise(terminal, batches, found, out, time.perf_counter() - start)
 
 
 def _summarise(
-    terminal: Terminal, batches: RowBatches, of_class: str | None, out: Path, seconds: float
+    terminal: Terminal, batches: RowBatches, last: Explanation, out: Path, seconds: float
 ) -> None:
-    model = batches.model
-    units, base = model.target_.units, model.base_value_.tolist()
-    if of_class is not None:
-        base = [base[[str(label) for label in model.target_.labels].index(of_class)]]
     terminal.say(
-        f"Explained {batches.n_rows:,} rows in {seconds:.1f} s, in units of {units}; written to "
-        f"{out}."
+        f"Explained {batches.n_rows:,} rows in {seconds:.1f} s, in units of {last.units}; written "
+        f"to {out}."
     )
     terminal.result(
         {
             "out": str(out),
             "rows": batches.n_rows,
             "seconds": round(seconds, 3),
-            "units": units,
-            "base_value": base[0] if len(base) == 1 else base,
-            "features": list(model.encoder_.names),
+            "units": last.units,
+            "base_value": last.base_values[0].tolist(),
+            "features": list(last.feature_names),
         }
     )

@@ -44,8 +44,8 @@ from sasanet.network.set_value import SetFunction
 
 _ENUMERATED = 9  # present features: 512 coalitions take about as long as the formula
 _TINY = 1e-12
-_INSIDE = 0.5 - math.sqrt(1 / 20)  # Lobatto points: 0, this, 1 − this, 1; exact to degree 5
-_WEIGHTS = (1 / 12, 5 / 12, 5 / 12, 1 / 12)
+INSIDE = 0.5 - math.sqrt(1 / 20)  # Lobatto points: 0, this, 1 − this, 1; exact to degree 5
+WEIGHTS = (1 / 12, 5 / 12, 5 / 12, 1 / 12)
 _INACCURATE = 0.07  # share of Σ|φ| that the four points may miss without a second look
 _WIDE = 64  # features, above which all pairs are too many
 _AGAIN = 0.3  # this and 1 − this: the inner points of the second look
@@ -104,20 +104,20 @@ class ClosedFormAttribution(nn.Module):
         inside = vectors.new_empty(*ends.shape)
         attributions = vectors.new_empty(*ends[:, :, 0].shape)
         few, lengths = present.sum(1) <= _ENUMERATED, vectors.norm(dim=2)
-        for rows in _chunks(few, 2**_ENUMERATED):
+        for rows in chunks(few, 2**_ENUMERATED):
             inside[rows], attributions[rows] = _compressed(function, present[rows], vectors[rows])
-        budget, points = _cell_budget(present.shape[1]), (_INSIDE, 1 - _INSIDE)
-        for rows in _chunks(~few, 2 ** (budget.pinned + 1) * budget.followed):
+        budget, points = _cell_budget(present.shape[1]), (INSIDE, 1 - INSIDE)
+        for rows in chunks(~few, 2 ** (budget.pinned + 1) * budget.followed):
             inside[rows] = grow(function, vectors[rows], points, budget)
         four = torch.cat([ends[:, :, :1], inside, ends[:, :, 1:]], 2)
-        integral = torch.einsum("bnqk,q->bnk", four, four.new_tensor(_WEIGHTS))
-        for rows in _chunks(_is_inaccurate(integral, value) & ~few, present.shape[1] ** 2):
+        integral = torch.einsum("bnqk,q->bnk", four, four.new_tensor(WEIGHTS))
+        for rows in chunks(_is_inaccurate(integral, value) & ~few, present.shape[1] ** 2):
             integral[rows] = second_look(function, vectors[rows], ends[rows], grow)
         integral = _add_up_by_length(integral, value, lengths)
         return torch.where(few[:, None, None], attributions, integral), four
 
 
-def _chunks(selected: Tensor, vectors_per_row: int) -> tuple[Tensor, ...]:
+def chunks(selected: Tensor, vectors_per_row: int) -> tuple[Tensor, ...]:
     """Return the positions of selected rows, in chunks whose vectors stay in cache."""
     rows = selected.nonzero()[:, 0]
     return rows.split(max(1, _VECTORS_AT_ONCE // vectors_per_row)) if len(rows) else ()
@@ -136,7 +136,7 @@ def _add_up_by_length(attributions: Tensor, value: Tensor, lengths: Tensor) -> T
 
 def _through_four_points(shares: Tensor) -> Tensor:
     """Return the weights of the cubic through the four points: [R] → [R, 4] (Lagrange)."""
-    nodes = (0.0, _INSIDE, 1 - _INSIDE, 1.0)
+    nodes = (0.0, INSIDE, 1 - INSIDE, 1.0)
     columns = []
     for i, node in enumerate(nodes):
         others = [other for j, other in enumerate(nodes) if j != i]
@@ -198,9 +198,7 @@ def end_slopes(function: SumFunction, vectors: Tensor) -> Tensor:
 
 def _compressed(function: SumFunction, present: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
     """Enumerate coalitions of present features only; absent ones add nothing."""
-    slots = min(present.shape[1], _ENUMERATED)
-    place = present.to(torch.uint8).argsort(dim=1, descending=True, stable=True)[:, :slots]
-    taken = torch.gather(vectors, 1, place[..., None].expand(-1, -1, vectors.shape[2]))
+    place, taken = present_first(present, vectors)
     found = enumerated(function, taken)
     results = []
     for part in found:
@@ -208,6 +206,16 @@ def _compressed(function: SumFunction, present: Tensor, vectors: Tensor) -> tupl
         index = place.view(*place.shape, *[1] * (part.dim() - 2)).expand_as(part)
         results.append(whole.scatter_(1, index, part))
     return results[0], results[1]
+
+
+def present_first(present: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
+    """Return where at most nine present features are, and their vectors; absent ones fill up.
+
+    Shape: present [B, N], vectors [B, N, D] → places [B, n], vectors [B, n, D].
+    """
+    slots = min(present.shape[1], _ENUMERATED)
+    place = present.to(torch.uint8).argsort(dim=1, descending=True, stable=True)[:, :slots]
+    return place, torch.gather(vectors, 1, place[..., None].expand(-1, -1, vectors.shape[2]))
 
 
 def enumerated(function: SumFunction, vectors: Tensor) -> tuple[Tensor, Tensor]:
@@ -234,7 +242,7 @@ def _coalition_weights(n: int, device: torch.device) -> tuple[Tensor, tuple[Tens
     sign = 2 * masks - 1
     counts = torch.arange(n, device=device)
     shapley = torch.tensor([1 / (n * math.comb(n - 1, s)) for s in range(n)], device=device)
-    inner = [t**counts * (1 - t) ** (n - 1 - counts) for t in (_INSIDE, 1 - _INSIDE)]
+    inner = [t**counts * (1 - t) ** (n - 1 - counts) for t in (INSIDE, 1 - INSIDE)]
     return masks, tuple(sign * table[others.long()] for table in (*inner, shapley))
 
 

@@ -1,0 +1,141 @@
+"""Which pairs of features add something together: a heat map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from sasanet.arrays import Floats
+from sasanet.errors import InvalidInputError
+from sasanet.explanation.wording import short_names, signed
+from sasanet.plots.axes import new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from sasanet.estimator.sasanet import SASANetModel
+
+_WRITTEN = 12  # features, up to which every cell shows its number
+
+
+def interactions_data(
+    model: SASANetModel,
+    X: Any,
+    output: str | None = None,
+    row: int | None = None,
+    top: int = 12,
+) -> pd.DataFrame:
+    """Return the interactions of the strongest features as a square table.
+
+    Parameters
+    ----------
+    model : SASANetClassifier or SASANetRegressor
+        A fitted model.
+    X : table (n, d)
+        Rows.
+    output : str, optional
+        Which class, for multiclass.
+    row : int, optional
+        The position of one row, shown with signs; by default the mean absolute value over rows.
+    top : int
+        How many features to show: those with the largest sum of absolute values.
+
+    Returns
+    -------
+    DataFrame (top, top)
+        Φ of :meth:`model.interactions`: half of what a pair adds together off the diagonal, what a
+        feature adds without any pair on it.
+
+    Examples
+    --------
+    >>> from sasanet import SASANetClassifier
+    >>> from sasanet.datasets import load_penguins
+    >>> X, y = load_penguins()
+    >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(X, y)
+    >>> interactions_data(model, X[:20], output="Gentoo", top=3).shape
+    (3, 3)
+    """
+    values = _one_output(model, model.interactions(X), output)
+    if row is None:
+        values = np.abs(values).mean(axis=0)
+    elif isinstance(row, int) and 0 <= row < len(values):
+        values = values[row]
+    else:
+        raise InvalidInputError(f"row must be from 0 to {len(values) - 1}, got {row!r}.")
+    shown = np.argsort(-np.abs(values).sum(axis=1), kind="stable")[:top]
+    names = [model.encoder_.names[j] for j in shown]
+    return pd.DataFrame(values[np.ix_(shown, shown)], index=names, columns=names)
+
+
+def _one_output(model: SASANetModel, values: Floats, output: str | None) -> Floats:
+    """Return the interactions of one output: (n, d, d)."""
+    if values.ndim == 3:
+        return values
+    names = [str(label) for label in model.target_.labels]
+    if output is None or str(output) not in names:
+        raise InvalidInputError(
+            f"A heat map shows one output, got output={output!r}; choose one of {names}"
+        )
+    return values[..., names.index(str(output))]
+
+
+def plot_interactions(
+    model: SASANetModel,
+    X: Any,
+    output: str | None = None,
+    row: int | None = None,
+    top: int = 12,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw which pairs of features add something together, as a heat map.
+
+    Parameters
+    ----------
+    model, X, output, row, top
+        As for :func:`interactions_data`.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    Axes
+        One square per pair, the strongest features first. The diagonal is left white: what a
+        feature adds without any pair would outshine the pairs.
+
+    Examples
+    --------
+    >>> from sasanet import SASANetClassifier
+    >>> from sasanet.datasets import load_penguins
+    >>> X, y = load_penguins()
+    >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(X, y)
+    >>> ax = plot_interactions(model, X[:20], output="Gentoo", top=3)
+    >>> len(ax.get_yticklabels())
+    3
+    """
+    data = interactions_data(model, X, output, row, top)
+    n = len(data)
+    if ax is None:
+        ax = new_axes((0.45 * n + 3.2, 0.45 * n + 2.2))
+    pairs = data.to_numpy(copy=True)
+    np.fill_diagonal(pairs, np.nan)
+    largest = float(np.nanmax(np.abs(pairs), initial=0.0)) or 1.0
+    low, colours = (0.0, "Blues") if row is None else (-largest, "RdBu_r")
+    image = ax.imshow(pairs, cmap=colours, vmin=low, vmax=largest)
+    names = short_names([str(name) for name in data.index], 24)
+    ax.set_xticks(range(n), names, rotation=90)
+    ax.set_yticks(range(n), names)
+    if n <= _WRITTEN:
+        _write_numbers(ax, pairs, largest)
+    what = "mean absolute interaction" if row is None else "interaction"
+    ax.figure.colorbar(image, ax=ax, label=f"half of the {what} ({model.target_.units})")
+    return ax
+
+
+def _write_numbers(ax: Axes, pairs: Floats, largest: float) -> None:
+    """Write every number that is not small into its square."""
+    for i, j in zip(*np.nonzero(np.abs(np.nan_to_num(pairs)) >= 0.2 * largest), strict=True):
+        dark = abs(pairs[i, j]) > 0.6 * largest
+        text = signed(pairs[i, j]).lstrip("+")
+        ax.text(j, i, text, ha="center", va="center", fontsize=6, color="w" if dark else "k")
