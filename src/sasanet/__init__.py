@@ -24,6 +24,7 @@ test keeps it so:
 - ``datasets``: two real tables, and synthetic ones whose truth is known
 - ``plots``: pictures of explanations, models and audits
 - ``report``: one HTML page about a model and a table
+- ``serve``: saved models over HTTP, by four protocols
 - ``cli``: the command line
 
 Names and rooms are imported when they are first asked for (PEP 562): ``import sasanet`` by itself
@@ -43,7 +44,17 @@ _HOMES = {  # public name: the module it lives in
     "SASANetRegressor": "estimator.sasanet",
     "load": "persistence",
 }
-_ROOMS = ("audit", "baselines", "datasets", "errors", "plots", "posthoc", "report", "shapley")
+_ROOMS = (
+    "audit",
+    "baselines",
+    "datasets",
+    "errors",
+    "plots",
+    "posthoc",
+    "report",
+    "serve",
+    "shapley",
+)
 __all__ = [*_HOMES, *_ROOMS]
 
 if TYPE_CHECKING:  # the same names for type checkers and editors; a test compares
@@ -54,6 +65,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from sasanet import plots as plots
     from sasanet import posthoc as posthoc
     from sasanet import report as report
+    from sasanet import serve as serve
     from sasanet import shapley as shapley
     from sasanet.estimator.sasanet import SASANetClassifier as SASANetClassifier
     from sasanet.estimator.sasanet import SASANetRegressor as SASANetRegressor

@@ -15,9 +15,10 @@ from sasanet.cli.commands.fit import fit
 from sasanet.cli.commands.inspect import inspect
 from sasanet.cli.commands.predict import predict
 from sasanet.cli.commands.report import report
+from sasanet.cli.commands.serve import serve
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
-for command in (fit, predict, explain, audit, report, inspect, demo, compare):
+for command in (fit, predict, explain, audit, report, inspect, serve, demo, compare):
     app.command()(command)
 
 
