@@ -64,7 +64,7 @@ class Metrics:
         self.reloads = Counter(
             "sasanet_reloads", "Changed folders.", ["model", "outcome"], registry=registry
         )
-        self._recent: dict[str, NDArray[np.float64]] = {}
+        self._recent: dict[str, tuple[str, NDArray[np.float64]]] = {}  # by version of a model
 
     def text(self) -> bytes:
         """Return all of it in Prometheus' format."""
@@ -74,8 +74,10 @@ class Metrics:
         """Note which version of a model is served from now on."""
         if before is not None:
             self.models.remove(before.name, before.version)
+            for column in before.columns:
+                self.recent.remove(before.name, column.name)
+                self.training.remove(before.name, column.name)
         self.models.labels(served.name, served.version).set(1)
-        self._recent.pop(served.name, None)
         importances = getattr(served.model, "feature_importances_", None)
         if importances is not None:
             for column, value in zip(served.columns, importances, strict=True):
@@ -109,8 +111,10 @@ class Metrics:
         """Move the recent mean towards that of these rows, by their number."""
         sizes = np.abs(explanation.values)
         means = sizes.mean(axis=(0, *range(2, sizes.ndim)))
-        old = self._recent.get(served.name, means)
-        share = 1 - math.exp(-len(sizes) / _RECENT)
-        self._recent[served.name] = recent = old + share * (means - old)
+        version, old = self._recent.get(served.name, ("", means))
+        if version != served.version:  # another model: the first rows, or those after a reload
+            old = means
+        recent = old + (1 - math.exp(-len(sizes) / _RECENT)) * (means - old)
+        self._recent[served.name] = (served.version, recent)
         for column, value in zip(served.columns, recent, strict=True):
             self.recent.labels(served.name, column.name).set(value)

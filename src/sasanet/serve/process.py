@@ -50,6 +50,7 @@ def run(
         host=host,
         port=port,
         log_config=None,
+        ws="none",
         access_log=False,  # the guard writes one line per request, without paths
         server_header=False,
         limit_concurrency=_MOST_CONNECTIONS,

@@ -45,7 +45,7 @@ def read_json(body: bytes) -> Any:
     sasanet.serve.limits.Refusal: A JSON object must name each field once, got 'age' twice.
     """
     try:
-        return json.loads(body, object_pairs_hook=_unique, parse_constant=_constant)
+        return json.loads(body.decode(), object_pairs_hook=_unique, parse_constant=_constant)
     except Refusal:
         raise
     except RecursionError:
