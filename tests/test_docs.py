@@ -60,6 +60,7 @@ def test_its_python_blocks_run(page, tmp_path, monkeypatch):
 
 def test_most_pages_have_python_blocks():
     guides = {"quickstart", "fitting", "explaining", "speed", "auditing", "missing", "posthoc",
+              "deciding", "scale", "serving",
               "coming_from_shap", "README"}  # fmt: skip
     assert guides <= {page.stem for page in with_python()}
 
@@ -216,7 +217,7 @@ def test_lost_places_are_noticed():
 
 def test_the_walk_names_a_place_on_every_hop():
     text = (DOCS / "architecture.md").read_text("utf-8")
-    for walk in ("fit", "predict", "explain", "report"):
+    for walk in ("fit", "predict", "explain", "report", "serve"):
         hops = re.findall(
             r"^(?:\d+\.|   -) .*(?:\n {3,}(?!-).*)*", section(text, walk), re.MULTILINE
         )

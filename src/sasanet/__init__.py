@@ -25,6 +25,7 @@ test keeps it so:
 - ``plots``: pictures of explanations, models and audits
 - ``report``: one HTML page about a model and a table
 - ``scale``: tables larger than memory, from files into files
+- ``serve``: saved models over HTTP, by four protocols
 - ``cli``: the command line
 
 Names and rooms are imported when they are first asked for (PEP 562): ``import sasanet`` by itself
@@ -54,6 +55,7 @@ _ROOMS = (
     "posthoc",
     "report",
     "scale",
+    "serve",
     "shapley",
 )
 __all__ = [*_HOMES, *_ROOMS]
@@ -67,6 +69,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from sasanet import posthoc as posthoc
     from sasanet import report as report
     from sasanet import scale as scale
+    from sasanet import serve as serve
     from sasanet import shapley as shapley
     from sasanet.estimator.sasanet import SASANetClassifier as SASANetClassifier
     from sasanet.estimator.sasanet import SASANetRegressor as SASANetRegressor

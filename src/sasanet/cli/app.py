@@ -17,6 +17,7 @@ from sasanet.cli.commands.interactions import interactions
 from sasanet.cli.commands.predict import predict
 from sasanet.cli.commands.reasons import reasons
 from sasanet.cli.commands.report import report
+from sasanet.cli.commands.serve import serve
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 _COMMANDS = (
@@ -28,6 +29,7 @@ _COMMANDS = (
     audit,
     report,
     inspect,
+    serve,
     demo,
     compare,
 )

@@ -1,0 +1,62 @@
+"""``sasanet serve``: saved models over HTTP, with a reason for every score."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sasanet.cli.terminal import Terminal, command
+
+Models = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="MODEL...",
+        help="Directories written by `fit`, each PATH or NAME=PATH.",
+        show_default=False,
+    ),
+]
+Keys = Annotated[
+    Path | None,
+    typer.Option(help="File with a line 'name sha256 [per minute]' per API key."),
+]
+Certificate = Annotated[Path | None, typer.Option(help="PEM certificate for TLS.")]
+CertificateKey = Annotated[Path | None, typer.Option(help="PEM key of the certificate.")]
+
+
+@command
+def serve(
+    terminal: Terminal,
+    models: Models,
+    host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen at.", min=0, max=65535)] = 8080,
+    keys: Keys = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Listen beyond this machine without keys.")
+    ] = False,
+    certificate: Certificate = None,
+    certificate_key: CertificateKey = None,
+    max_rows: Annotated[int, typer.Option(help="Rows of one request.", min=1)] = 10_000,
+    max_bytes: Annotated[int, typer.Option(help="Bytes of one body.", min=1)] = 8 * 2**20,
+    docs: Annotated[
+        bool, typer.Option("--docs", help="Show the API at /docs; its scripts come from a CDN.")
+    ] = False,
+) -> None:
+    """Answer predictions and explanations over HTTP until told to stop.
+
+    A model that is saved anew is loaded anew. SIGTERM and Ctrl-C finish what has begun.
+    """
+    from sasanet import serve as room
+    from sasanet.serve.process import check_reach
+
+    check_reach(host, keys is not None, insecure)
+    app = room.make_app(
+        models,
+        keys=None if keys is None else room.Keys.read(keys),
+        limits=room.Limits(rows=max_rows, body_bytes=max_bytes),
+        docs=docs,
+    )
+    scheme = "http" if certificate is None else "https"
+    terminal.note(f"Serving at {scheme}://{host}:{port}; Ctrl-C stops.")
+    room.run(app, host=host, port=port, certificate=certificate, certificate_key=certificate_key)

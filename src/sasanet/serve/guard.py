@@ -1,0 +1,138 @@
+"""What every request passes: an id, the key, safe headers, metrics, one line of log.
+
+The log names the route and the model, never a path as it was sent, and no cell of a row.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import time
+import uuid
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sasanet.errors import InvalidInputError
+from sasanet.serve.keys import Keys
+from sasanet.serve.limits import Refusal
+from sasanet.serve.metrics import Metrics
+
+LOG = logging.getLogger("sasanet.serve")
+OPEN = ("/ping", "/health", "/v2/health/live", "/v2/health/ready")  # without a key
+_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
+_POLICY = "default-src 'none'; frame-ancestors 'none'"
+_SAFE = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+# FastAPI's page of documentation loads its scripts from there; it is off by default.
+_DOCS_POLICY = (
+    "default-src 'none'; connect-src 'self'; img-src 'self' data: https://fastapi.tiangolo.com; "
+    "script-src 'unsafe-inline' https://cdn.jsdelivr.net; "
+    "style-src 'unsafe-inline' https://cdn.jsdelivr.net; frame-ancestors 'none'"
+)
+
+
+class Guard:
+    """ASGI middleware around all routes."""
+
+    def __init__(self, app: ASGIApp, keys: Keys | None, metrics: Metrics) -> None:
+        self._app, self._keys, self._metrics = app, keys, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass one request on, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        start, status = time.perf_counter(), 0
+        headers = Headers(scope=scope)
+        given = headers.get("x-request-id", "")
+        scope["state"] = {**scope.get("state", {}), "log": {}}
+        name = given if _ID.fullmatch(given) else uuid.uuid4().hex
+
+        async def send_safely(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                _add_headers(message, name, scope["path"])
+            await send(message)
+
+        note = scope["state"]["log"]
+        try:
+            note["key"] = self._admit(scope["path"], headers)
+            await self._app(scope, receive, send_safely)
+        except Refusal as refusal:
+            await refused(refusal)(scope, receive, send_safely)
+        except Exception as error:
+            note["error"] = _place(error)
+            if not status:
+                await _failed(name)(scope, receive, send_safely)
+        self._note(scope, status, time.perf_counter() - start, name)
+
+    def _admit(self, path: str, headers: Headers) -> str | None:
+        """Return the name of the key; None where none is needed."""
+        if self._keys is None or path in OPEN:
+            return None
+        scheme, _, key = headers.get("authorization", "").partition(" ")
+        return self._keys.admit(key.strip() if scheme.lower() == "bearer" else "")
+
+    def _note(self, scope: Scope, status: int, seconds: float, name: str) -> None:
+        """Write one line of log and count the request."""
+        route = getattr(scope.get("route"), "path", "other")
+        self._metrics.requests.labels(route, str(status)).inc()
+        self._metrics.seconds.labels(route).observe(seconds)
+        found = {"id": name, "method": scope["method"], "route": route, "status": status}
+        found |= {"seconds": round(seconds, 6), **scope["state"]["log"]}
+        level = logging.ERROR if status >= 500 and "error" in found else logging.INFO
+        LOG.log(level, "request", extra={"fields": found})
+
+
+def refused(refusal: Refusal) -> JSONResponse:
+    """Return a refusal as an answer: one sentence."""
+    return JSONResponse({"error": str(refusal)}, refusal.status, refusal.headers)
+
+
+def unusable_by_model(error: InvalidInputError) -> JSONResponse:
+    """Return what a model said about a request that it cannot use."""
+    return JSONResponse({"error": " ".join(str(error).split())}, 422)
+
+
+def _failed(name: str) -> JSONResponse:
+    return JSONResponse({"error": f"The server failed; its log names the request {name}."}, 500)
+
+
+def _place(error: Exception) -> str:
+    """Return the type of an error and where it was raised; its words may repeat a row."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return type(error).__name__
+    return f"{type(error).__name__} in {trace.tb_frame.f_code.co_qualname}:{trace.tb_lineno}"
+
+
+def _add_headers(message: Message, name: str, path: str) -> None:
+    headers = MutableHeaders(scope=message)
+    for key, value in _SAFE.items():
+        headers[key] = value
+    headers["X-Request-ID"] = name
+    headers.setdefault("Content-Security-Policy", _DOCS_POLICY if path == "/docs" else _POLICY)
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object per line of log."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        line: dict[str, Any] = {
+            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+        }
+        return json.dumps(line | getattr(record, "fields", {}))

@@ -1,0 +1,127 @@
+"""The models' own ``predict`` and ``explain``, on the rows of several requests at once."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from sasanet.arrays import Floats
+from sasanet.errors import RefinementWarning, UnknownLevelWarning
+from sasanet.explanation.explanation import Explanation
+from sasanet.explanation.wording import compact
+from sasanet.serve.metrics import Metrics
+from sasanet.serve.reading import Rows, shown
+from sasanet.table.encoder import EncodedTable
+
+if TYPE_CHECKING:
+    from sasanet.serve.registry import Served
+
+
+@dataclass(frozen=True)
+class Query:
+    """One request: rows for a model, and what to compute of them."""
+
+    served: Served
+    rows: Rows
+    explain: bool
+    n_orders: int = 0
+    n_reasons: int = 5
+
+    @property
+    def group(self) -> tuple[object, ...]:
+        """What must be equal for two requests to be computed together."""
+        return (id(self.served), self.explain, self.n_orders, self.n_reasons)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was computed for one request of n rows."""
+
+    served: Served
+    predictions: list[Any]  # [n] labels or numbers
+    probabilities: Floats | None  # [n, C] of a classifier
+    explanation: Explanation | None
+    reasons: list[list[str]]
+    warnings: list[list[str]]
+
+
+def answer(queries: Sequence[Query], metrics: Metrics) -> list[Answer]:
+    """Answer requests of one group in one pass through the model."""
+    served, first = queries[0].served, queries[0]
+    model, names = served.model, [column.name for column in served.columns]
+    # Cells stay as they were sent, for the sentences; the encoder reads objects too.
+    table = pd.DataFrame({name: _merged(queries, j) for j, name in enumerate(names)})
+    encoded = EncodedTable(table, model.encoder_.transform(table, warn=False))
+    probabilities = model.predict_proba(encoded) if served.labels else None
+    explanation, reasons = None, [[] for _ in range(len(table))]  # type: ignore[var-annotated]
+    with warnings.catch_warnings():
+        for kind in (RefinementWarning, UnknownLevelWarning):
+            warnings.simplefilter("ignore", kind)
+        predictions = model.predict(encoded).tolist()
+        if first.explain:
+            explanation = model.explain(encoded, n_orders=first.n_orders)
+            reasons = explanation.all_reasons(first.n_reasons)
+    strange = find_warnings(served, encoded)
+    metrics.observe_rows(served, first.explain, strange, encoded.cells, explanation)
+    found, start = [], 0
+    for query in queries:
+        part = slice(start, start := start + query.rows.n_rows)
+        found.append(
+            Answer(
+                served,
+                predictions[part],
+                None if probabilities is None else probabilities[part],
+                None if explanation is None else explanation[part],
+                reasons[part],
+                [strange.sentences(row) for row in range(part.start, part.stop)],
+            )
+        )
+    return found
+
+
+def _merged(queries: Sequence[Query], column: int) -> pd.Series:
+    """Return one column of all requests."""
+    return pd.Series([*chain.from_iterable(q.rows.cells[column] for q in queries)], dtype=object)
+
+
+@dataclass(frozen=True)
+class Strange:
+    """Cells unlike those of training: two masks [n, d], and sentences about them."""
+
+    unknown_level: np.ndarray[Any, np.dtype[np.bool_]]
+    out_of_range: np.ndarray[Any, np.dtype[np.bool_]]
+    served: Served
+    table: pd.DataFrame
+
+    def sentences(self, row: int) -> list[str]:
+        """Return one sentence for each strange cell of a row."""
+        found = []
+        for j in np.flatnonzero(self.unknown_level[row] | self.out_of_range[row]).tolist():
+            column, cell = self.served.columns[j], self.table.iat[row, j]
+            if self.unknown_level[row, j]:
+                what = f"has the level {shown(cell)}, which training never had; it tells nothing"
+            else:
+                low, high = compact(column.knots[0]), compact(column.knots[-1])
+                what = f"is {shown(cell)}, outside {low} to {high}; it counts as the nearer end"
+            found.append(f"Column {shown(column.name)} {what}.")
+        return found
+
+
+def find_warnings(served: Served, encoded: EncodedTable) -> Strange:
+    """Return which cells are levels or numbers that training did not have."""
+    unknown = np.zeros(encoded.cells.shape, dtype=bool)
+    outside = np.zeros(encoded.cells.shape, dtype=bool)
+    for j, column in enumerate(served.columns):
+        if column.kind == "category":
+            unknown[:, j] = encoded.cells[:, j] == 0
+        elif column.kind == "number" and column.seen:
+            values = encoded.table.iloc[:, j].astype(float).to_numpy()
+            with np.errstate(invalid="ignore"):
+                outside[:, j] = (values < column.knots[0]) | (values > column.knots[-1])
+    return Strange(unknown, outside, served, encoded.table)

@@ -1,0 +1,91 @@
+"""The server process: where it listens, TLS, logs, and an end that drops no request."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from sasanet.errors import InvalidInputError
+from sasanet.serve.guard import LOG, JsonLines
+
+_GRACE = 30  # seconds that requests have to end after SIGTERM
+_MOST_CONNECTIONS = 1_000
+
+
+def run(
+    app: Any,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    certificate: Path | None = None,
+    certificate_key: Path | None = None,
+) -> None:
+    """Serve an application until SIGTERM or SIGINT, then finish what has begun.
+
+    Parameters
+    ----------
+    app : ASGI application
+        As :func:`make_app` returns it.
+    host, port : str, int
+        Where to listen.
+    certificate, certificate_key : Path, optional
+        PEM files for TLS.
+
+    Examples
+    --------
+    >>> from sasanet.serve import make_app, run
+    >>> run(make_app(["models/credit"]), port=8080)  # doctest: +SKIP
+    """
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    LOG.handlers, LOG.propagate = [handler], False
+    LOG.setLevel(logging.INFO)
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        log_config=None,
+        ws="none",
+        access_log=False,  # the guard writes one line per request, without paths
+        server_header=False,
+        limit_concurrency=_MOST_CONNECTIONS,
+        timeout_graceful_shutdown=_GRACE,
+        ssl_certfile=certificate,
+        ssl_keyfile=certificate_key,
+    )
+    LOG.info("start", extra={"fields": {"host": host, "port": port}})
+    server = uvicorn.Server(config)
+    server.run()
+    if not server.started:
+        raise InvalidInputError(
+            f"The server must be able to listen at {host}:{port}, got a refusal of the system; "
+            "choose another port"
+        )
+
+
+def check_reach(host: str, has_keys: bool, insecure: bool) -> None:
+    """Refuse to listen beyond this machine without keys, unless that is said to be wanted.
+
+    Examples
+    --------
+    >>> check_reach("127.0.0.1", has_keys=False, insecure=False)
+    >>> check_reach("0.0.0.0", has_keys=True, insecure=False)
+    """
+    if has_keys or insecure or _is_loopback(host):
+        return
+    raise InvalidInputError(
+        f"A server beyond this machine must have keys, got host {host!r} without --keys; give a "
+        "file of keys, or --insecure to let everybody ask"
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

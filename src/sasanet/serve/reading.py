@@ -1,0 +1,211 @@
+"""JSON in, cells by column out: what a client sends is checked here, before any model sees it.
+
+A row may lack columns, or hold null (or NaN): both are absent players. Whatever passes these
+checks can be encoded, so no request can spoil the batch that it shares with others.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sasanet.explanation.wording import shorten
+from sasanet.serve.limits import Limits, Refusal, unusable
+from sasanet.table.columns import Column
+
+Cell = str | bool | int | float | None
+_SHOWN = 80  # characters of a name or value that an answer repeats
+_EXACT = 2**53  # beyond it a float may be another number than the integer that was sent
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Cells of the model's columns, in their order: d lists of n; and names it does not know."""
+
+    cells: list[list[Cell]]
+    n_rows: int
+    ignored: tuple[str, ...] = ()
+
+
+# --- JSON ---------------------------------------------------------------------------------------
+
+
+def read_json(body: bytes) -> Any:
+    """Return what a body says; NaN is null, and a name that stands twice in an object is refused.
+
+    Examples
+    --------
+    >>> read_json(b'{"age": NaN}')
+    {'age': None}
+    >>> read_json(b'{"age": 1, "age": 2}')
+    Traceback (most recent call last):
+    sasanet.serve.limits.Refusal: A JSON object must name each field once, got 'age' twice.
+    """
+    try:
+        return json.loads(body.decode(), object_pairs_hook=_unique, parse_constant=_constant)
+    except Refusal:
+        raise
+    except RecursionError:
+        raise unusable("The body must be nested less deeply.") from None
+    except ValueError as error:  # of UTF-8 and of numbers with thousands of digits too
+        where = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
+        raise unusable(f"The body must be JSON in UTF-8, got something else{where}.") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise unusable(f"A JSON object must name each field once, got {shown(twice)} twice.")
+    return found
+
+
+def _constant(word: str) -> None:
+    if word != "NaN":
+        raise unusable(f"Numbers must be finite, got {word}.")
+
+
+def shown(value: object) -> str:
+    """Return something a client sent as an answer may repeat it: short, in quotes, in ASCII."""
+    return (
+        ascii(shorten(value, _SHOWN)) if isinstance(value, str) else shorten(ascii(value), _SHOWN)
+    )
+
+
+def field(body: Any, name: str, kind: type, default: Any = None) -> Any:
+    """Return a field of an object, of one type; without a default it must be there."""
+    if not isinstance(body, Mapping):
+        raise unusable(f"The body must be a JSON object with {name!r}, got {_kind(body)}.")
+    value = body.get(name)
+    if value is None and default is not None:
+        return default
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise unusable(f"{name!r} must be {_KINDS[kind]}, got {_kind(value)}.")
+    return value
+
+
+_KINDS: dict[type, str] = {
+    list: "a list",
+    dict: "an object",
+    str: "text",
+    int: "a whole number",
+    bool: "true or false",
+    float: "a number",
+    type(None): "nothing",
+}
+
+
+def _kind(value: Any) -> str:
+    return _KINDS.get(type(value), "something else")
+
+
+# --- the shapes of tables -------------------------------------------------------------------------
+
+
+def from_records(records: Any, columns: Sequence[Column], limits: Limits) -> Rows:
+    """Read a list of objects, one per row; columns may lack."""
+    if not isinstance(records, list) or not all(type(record) is dict for record in records):
+        raise unusable('Rows must be a list of objects, such as [{"age": 31}].')
+    _check_count(len(records), limits)
+    known = {column.name for column in columns}
+    ignored = dict.fromkeys(name for record in records for name in record if name not in known)
+    table = {name: [record.get(name) for record in records] for name in known}
+    return _checked(table, len(records), tuple(ignored), columns, limits)
+
+
+def from_lists(rows: Any, names: Any, columns: Sequence[Column], limits: Limits) -> Rows:
+    """Read a list of lists and the names of their positions."""
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise unusable("'columns' must be a list of names.")
+    if len(set(names)) < len(names):
+        raise unusable("'columns' must name each column once.")
+    if not isinstance(rows, list) or not all(
+        isinstance(row, list) and len(row) == len(names) for row in rows
+    ):
+        raise unusable(f"Rows must be a list of lists of {len(names)} cells each.")
+    _check_count(len(rows), limits)
+    return from_columns(
+        {name: [row[j] for row in rows] for j, name in enumerate(names)}, columns, limits
+    )
+
+
+def from_columns(given: dict[str, list[Any]], columns: Sequence[Column], limits: Limits) -> Rows:
+    """Read lists of equal length by name of column."""
+    lengths = {len(cells) for cells in given.values()}
+    if len(lengths) != 1:
+        raise unusable("At least one column must be given, and all with equally many cells.")
+    n_rows = lengths.pop()
+    _check_count(n_rows, limits)
+    known = {column.name for column in columns}
+    ignored = tuple(name for name in given if name not in known)
+    table = {name: given.get(name, [None] * n_rows) for name in known}
+    return _checked(table, n_rows, ignored, columns, limits)
+
+
+def keep_only(rows: Rows, only: Any, columns: Sequence[Column]) -> Rows:
+    """Return the rows with all other columns absent; ``None`` keeps every column."""
+    if only is None:
+        return rows
+    names = [column.name for column in columns]
+    if not isinstance(only, list) or any(name not in names for name in only):
+        raise unusable("'only' must be a list of names of the model's columns.")
+    empty: list[Cell] = [None] * rows.n_rows
+    kept = [cells if name in only else empty for name, cells in zip(names, rows.cells, strict=True)]
+    return Rows(kept, rows.n_rows, rows.ignored)
+
+
+def _check_count(n_rows: int, limits: Limits) -> None:
+    if not 1 <= n_rows <= limits.rows:
+        raise unusable(f"A request must have from 1 to {limits.rows} rows, got {n_rows}.")
+
+
+# --- cells ----------------------------------------------------------------------------------------
+
+
+def _checked(
+    table: dict[str, list[Any]],
+    n_rows: int,
+    ignored: tuple[str, ...],
+    columns: Sequence[Column],
+    limits: Limits,
+) -> Rows:
+    cells = []
+    for column in columns:
+        read = _number if column.kind == "number" else _level
+        values = table[column.name]
+        cells.append([None if v is None else read(v, column.name, limits) for v in values])
+    return Rows(cells, n_rows, ignored)
+
+
+def _number(value: Any, name: str, limits: Limits) -> Cell:
+    del limits
+    if type(value) not in (int, float):
+        raise unusable(f"Column {shown(name)} must hold numbers or null, got {_kind(value)}.")
+    try:
+        finite = math.isfinite(value)
+    except OverflowError:  # an integer beyond 1e308
+        finite = False
+    if not finite:
+        raise unusable(f"Column {shown(name)} must hold finite numbers, got one beyond 1.8e308.")
+    return float(value) if abs(value) > _EXACT else value
+
+
+def _level(value: Any, name: str, limits: Limits) -> Cell:
+    if isinstance(value, str):
+        if len(value) > limits.text_length:
+            raise unusable(
+                f"Column {shown(name)} must hold texts of at most {limits.text_length} "
+                f"characters, got {len(value)}."
+            )
+        if any("\ud800" <= sign <= "\udfff" for sign in value):  # half of a surrogate pair
+            raise unusable(f"Column {shown(name)} must hold text that UTF-8 can write.")
+        return value
+    if isinstance(value, bool):
+        return value
+    if type(value) in (int, float):
+        return _number(value, name, limits)
+    raise unusable(f"Column {shown(name)} must hold text, numbers, true, false or null.")
