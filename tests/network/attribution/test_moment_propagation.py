@@ -2,13 +2,13 @@
 
 import math
 from itertools import pairwise
-from types import SimpleNamespace
 
 import pytest
 import torch
 from torch import nn
 
 from sasanet.network.attribution.moment_propagation import activation_moments, expected_value
+from sasanet.network.set_value import SetFunction
 
 CASES, ROWS, FOLLOWED, WIDTH = 2, 3, 4, 10
 ACTIVATIONS = {"relu": nn.ReLU(), "leaky": nn.LeakyReLU(0.1)}
@@ -21,9 +21,8 @@ def make_game(activation, hidden, n_outputs, cap):
     layers = []
     for fan_in, fan_out in pairwise(sizes):
         layers += [activation, nn.Linear(fan_in, fan_out).double()]
-    marginal = SimpleNamespace(
-        rho=nn.Sequential(*layers).requires_grad_(False), bias=torch.randn(WIDTH).double(), cap=cap
-    )
+    rho, bias = nn.Sequential(*layers).requires_grad_(False), torch.randn(WIDTH).double()
+    marginal = SetFunction(rho, bias, cap)
     followed = torch.randn(ROWS, FOLLOWED, WIDTH).double()
     presence_variance = torch.tensor([0.2, 0.1]).double()
     mean = torch.randn(CASES, ROWS, WIDTH).double()
