@@ -77,8 +77,8 @@ class DecidingModel(ExplainingModel):
         >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(
         ...     X, y == "Gentoo"
         ... )
-        >>> model.reasons(X[-1:], 0.0, k=2, exclude=["sex"])["rank"].tolist()
-        [1, 2]
+        >>> model.reasons(X[-1:], 0.0, k=1, exclude=["sex"])["rank"].tolist()
+        [1]
         """
         k = check_integer("k", k, 1, None, "four are usual")
         read_choice("refuse", refuse, ("above", "below"))

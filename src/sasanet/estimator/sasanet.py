@@ -15,6 +15,7 @@ import pandas as pd
 
 from sasanet.arrays import Floats
 from sasanet.estimator import soft_labels
+from sasanet.estimator.class_weights import ClassWeight, class_factors
 from sasanet.estimator.classifier_regressor import TabularRegressor
 from sasanet.estimator.deciding import DecidingModel
 from sasanet.estimator.one_row import OneRowClassifier, OneRowModel
@@ -23,6 +24,7 @@ from sasanet.network import inference
 from sasanet.network.architecture import Architecture, find_architecture
 from sasanet.network.sasanet import SASANet
 from sasanet.table.encoder import TableEncoder
+from sasanet.table.target import Target
 from sasanet.teachers import SoftLabels, read_teachers
 from sasanet.training.hyperparameters import SASANetHyperparameters, resolve
 from sasanet.training.loop import Phase, Rows
@@ -161,6 +163,9 @@ class SASANetClassifier(OneRowClassifier, SASANetModel):
     min_level_count : int, default=1
         The model keeps no value of the table that fewer training rows have: rarer levels are
         unknown to it, and knots are means of so many values.
+    class_weight : dict, "balanced" or None, default=None
+        How much the rows of each class count: a dict from classes to weights, or inversely to
+        their frequencies. Probabilities and base value are then those of the weighted classes.
     device : str, default="auto"
         ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
     random_state : int, RandomState or None, default=None
@@ -198,6 +203,50 @@ class SASANetClassifier(OneRowClassifier, SASANetModel):
     >>> model.explain(X).values.shape
     (344, 7, 3)
     """
+
+    def __init__(  # noqa: PLR0913 - the constructor is where scikit-learn keeps settings
+        self,
+        network: str | Architecture = "set",
+        *,
+        preset: str = "default",
+        learning_rate: float | str = "auto",
+        weight_decay: float = 1e-2,
+        dropout: float | str = "auto",
+        batch_size: int | str = "auto",
+        max_epochs: int | str = "auto",
+        patience: int | str = "auto",
+        validation_fraction: float | str = "auto",
+        teacher_weight: float | str = "auto",
+        time_limit: float = math.inf,
+        categorical_features: Sequence[str | int] = (),
+        min_level_count: int = 1,
+        device: str = "auto",
+        class_weight: ClassWeight = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            network,
+            preset=preset,
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            dropout=dropout,
+            batch_size=batch_size,
+            max_epochs=max_epochs,
+            patience=patience,
+            validation_fraction=validation_fraction,
+            teacher_weight=teacher_weight,
+            time_limit=time_limit,
+            categorical_features=categorical_features,
+            min_level_count=min_level_count,
+            device=device,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.class_weight = class_weight
+
+    def _class_factors(self, target: Target) -> Floats | None:
+        return class_factors(self.class_weight, target)
 
 
 class SASANetRegressor(TabularRegressor, SASANetModel):

@@ -25,6 +25,7 @@ from torch import Tensor
 
 from sasanet.arrays import Floats, Masks
 from sasanet.errors import InterruptedFitWarning, InvalidInputError, ShortFitWarning, warn_user
+from sasanet.estimator.device import pick_device
 from sasanet.explanation.explanation import Explanation
 from sasanet.explanation.players import Players
 from sasanet.network import inference
@@ -118,6 +119,11 @@ class TabularModel(BaseEstimator):
     def _read_target(self, y: Any, weights: Floats) -> Target:
         raise NotImplementedError
 
+    def _class_factors(self, target: Target) -> Floats | None:
+        """Return how much the rows of each class count, if not the same: (C,)."""
+        del target
+        return None
+
     def _soften_labels(
         self, data: FitData, settings: Any, table: pd.DataFrame, y: Any
     ) -> tuple[FitData, Any]:
@@ -171,6 +177,9 @@ class TabularModel(BaseEstimator):
         features = _features_in(X, table)
         settings = self._resolve(len(table))
         target = self._read_target(y, weights)
+        if (factors := self._class_factors(target)) is not None:
+            weights = weights * factors[target.numbers.astype(int)]
+            target = self._read_target(y, weights)  # the base value follows the weights
         data = self._encode_training(table, target, weights, validation, settings, start)
         data, settings = self._soften_labels(data, settings, table, y)
         fitted = self._train(data, settings)
@@ -198,7 +207,9 @@ class TabularModel(BaseEstimator):
         cells = encoder.fit(table[~held_out]).transform(table, warn=False)
         stop = None
         if validation:
-            stop = _read_validation(validation, encoder, target, device)
+            stop = _read_validation(
+                validation, encoder, target, device, self._class_factors(target)
+            )
         elif weights[held_out].any():
             stop = put_rows(cells[held_out], target.numbers[held_out], weights[held_out], device)
         return FitData(
@@ -367,7 +378,11 @@ def _features_in(X: Any, table: pd.DataFrame) -> dict[str, Any]:
 
 
 def _read_validation(
-    validation: tuple[Any, Any], encoder: TableEncoder, target: Target, device: torch.device
+    validation: tuple[Any, Any],
+    encoder: TableEncoder,
+    target: Target,
+    device: torch.device,
+    factors: Floats | None,
 ) -> Rows:
     """Return the rows that the user gave to choose the best epoch by."""
     if not isinstance(validation, list | tuple) or len(validation) != 2:
@@ -377,25 +392,12 @@ def _read_validation(
     table, labels = read_table(validation[0]), validation[1]
     with our_refusals():
         check_consistent_length(table, labels)
-    return put_rows(encoder.transform(table), target.read(labels), np.ones(len(table)), device)
+    numbers = target.read(labels)
+    weights = np.ones(len(table)) if factors is None else factors[numbers.astype(int)]
+    return put_rows(encoder.transform(table), numbers, weights, device)
 
 
 def put_rows(cells: Any, targets: Floats, weights: Floats, device: torch.device) -> Rows:
     """Put encoded rows on the device; weights are relative, so their mean becomes 1."""
     tensors = (cells, targets, weights / weights.mean())
     return Rows(*(torch.as_tensor(part, dtype=torch.float32).to(device) for part in tensors))
-
-
-def pick_device(device: str) -> torch.device:
-    """Return the named device, or the fastest one present."""
-    if device != "auto":
-        try:
-            return torch.empty(0, device=device).device
-        except (RuntimeError, AssertionError, TypeError, ValueError) as error:
-            raise InvalidInputError(
-                f"device must be 'auto' or one torch can use here, got {device!r} "
-                f"({str(error).splitlines()[0]})"
-            ) from None
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")

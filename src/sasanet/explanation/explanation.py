@@ -20,10 +20,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from sasanet.arrays import Floats
-from sasanet.errors import InvalidInputError, need_package
+from sasanet.errors import InvalidInputError
+from sasanet.explanation.cohorts import cohort_labels, difference
 from sasanet.explanation.html import explanation_html
 from sasanet.explanation.players import read_players
-from sasanet.explanation.wording import MISSING, reason
+from sasanet.explanation.wording import reason
 
 
 class SelectionError(InvalidInputError, KeyError, IndexError):
@@ -179,6 +180,50 @@ class Explanation:
             groups=players.groups,
         )
 
+    def cohorts(self, by: Any) -> dict[str, Explanation]:
+        """Return the rows in cohorts, each an explanation of its own, the largest first.
+
+        Parameters
+        ----------
+        by : str or array-like (n,)
+            The name of a feature, or one label for each row. Many different numbers are cut at
+            their quartiles; missing cells are a cohort of their own.
+
+        Examples
+        --------
+        >>> rows = pd.DataFrame({"job": ["cook", "clerk", "cook"]})
+        >>> e = Explanation([[0.5], [-1.0], [0.25]], np.zeros(3), rows, ("job",))
+        >>> {name: len(cohort) for name, cohort in e.cohorts("job").items()}
+        {'cook': 2, 'clerk': 1}
+        """
+        labels = cohort_labels(self, by)
+        return {
+            str(name): self[(labels == name).to_numpy()] for name in labels.value_counts().index
+        }
+
+    def compare(self, other: Explanation) -> pd.DataFrame:
+        """Return how the attributions of these rows differ from those of other rows.
+
+        Of a complete explanation the differences sum to that of the mean predictions: they say
+        which features make one set of rows score higher than another.
+
+        Returns
+        -------
+        DataFrame
+            One line per feature, the largest difference first: the ``mean`` attribution and
+            ``other_mean``, their ``difference`` with its 95 % interval, ``low`` and ``high``, the
+            mean absolute attribution, ``importance`` and ``other_importance``.
+
+        Examples
+        --------
+        >>> rows = pd.DataFrame({"job": ["cook", "clerk", "cook", "clerk"]})
+        >>> e = Explanation([[0.5], [-1.0], [0.25], [-0.5]], np.zeros(4), rows, ("job",))
+        >>> found = e.cohorts("job")["cook"].compare(e.cohorts("job")["clerk"])
+        >>> found.loc["job", ["mean", "other_mean", "difference"]].tolist()
+        [0.375, -0.75, 1.125]
+        """
+        return difference(self, other)
+
     def importance(self) -> pd.Series:
         """Return the mean absolute attribution of each feature over rows (and classes), sorted."""
         means = np.abs(self.values).mean(axis=(0, *range(2, self.values.ndim)))
@@ -258,19 +303,9 @@ class Explanation:
         ``display_data``; missing cells are NaN. A selection of features has no base values, so that
         shap's waterfall cannot draw a sum which is not the model's prediction.
         """
-        shap = need_package("shap", "shap")
-        codes, text = np.empty(self.shape[:2]), np.empty(self.shape[:2], dtype=object)
-        for j, (_, column) in enumerate(self.data.items()):
-            codes[:, j], text[:, j] = _codes_and_text(column)
-        return shap.Explanation(
-            values=self.values.copy(),
-            base_values=self.base_values.copy() if self.complete else None,
-            data=codes,
-            display_data=text,
-            feature_names=list(self.feature_names),
-            output_names=list(self.output_names) or None,
-            error_std=None if self.error_std is None else self.error_std.copy(),
-        )
+        from sasanet.explanation.to_shap import to_shap  # it reads explanations
+
+        return to_shap(self)
 
     def save(self, path: str | Path) -> None:
         """Write one Parquet file, whole or not at all; needs ``pip install "sasanet[parquet]"``.
@@ -339,20 +374,3 @@ def _positions(key: Any, size: int, what: str) -> npt.NDArray[np.intp]:
 def flat(array: Floats) -> Floats:
     """Return [n, ...] as [n, m], for no rows too."""
     return array.reshape(len(array), math.prod(array.shape[1:]))
-
-
-def _codes_and_text(column: pd.Series) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return numbers that shap can colour by (NaN: missing), and what its labels show."""
-    column = column.infer_objects()
-    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
-        given = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        return given, given
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        codes = column.cat.codes.to_numpy()
-    else:  # sorted as text: levels of mixed types have no order of their own
-        codes, _ = pd.factorize(column.astype(str).where(column.notna()), sort=True)
-    # shap looks at one arbitrary cell to decide whether a column is text, so every cell must be;
-    # its bar plot cuts zeros off the end of a label ("A30" to "A3"), which the space prevents.
-    text = [str(cell) + " " * str(cell).endswith("0") for cell in column]
-    shown = np.where(codes < 0, MISSING, np.array(text, dtype=object))
-    return np.where(codes < 0, np.nan, codes), shown

@@ -80,6 +80,8 @@ def _plain_parameters(model: SASANetModel) -> dict[str, Any]:
     if math.isinf(parameters["time_limit"]):
         parameters["time_limit"] = None  # JSON has no infinity
     parameters["categorical_features"] = list(parameters["categorical_features"])
+    if isinstance(weights := parameters.get("class_weight"), Mapping):
+        parameters["class_weight"] = list(weights.items())  # JSON has only text as keys
     return {name: _plain(value) for name, value in parameters.items()}
 
 
@@ -130,8 +132,10 @@ def read_model(saved: Mapping[str, Any]) -> SASANetModel:
         parameters["time_limit"] = math.inf
     try:
         parameters["categorical_features"] = tuple(parameters["categorical_features"])
+        if isinstance(parameters.get("class_weight"), list):
+            parameters["class_weight"] = dict(parameters["class_weight"])
         model = CLASSES[saved["class"]](**parameters)
-    except (TypeError, KeyError) as error:
+    except (TypeError, KeyError, ValueError) as error:
         raise SavedFileError(f"The parameters must be those of {saved['class']}: {error}") from None
     model.encoder_ = TableEncoder.from_dict(saved["encoder"])
     model.target_ = _read_target(saved["target"], saved["class"])

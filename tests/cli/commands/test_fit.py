@@ -198,3 +198,17 @@ def test_labels_keep_their_type(tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     done("fit", tmp_path / "t.csv", "--target", "y", "--out", tmp_path / "m", *QUICK)
     assert load(tmp_path / "m").classes_.tolist() == [3, 5]
+
+
+def test_balanced_classes(tmp_path):
+    X, y = load_penguins()
+    whole = X.assign(species=y).dropna(subset="body_mass_g")
+    whole.to_csv(tmp_path / "t.csv", index=False)
+    given = "fit", tmp_path / "t.csv", "--balanced", "--time-limit", 1
+    done(*given, "--target", "species", "--out", tmp_path / "model")
+    model = load(tmp_path / "model")
+    assert model.class_weight == "balanced"
+    np.testing.assert_allclose(model.base_value_, np.log(1 / 3))
+    refused = run(*given, "--target", "body_mass_g", "--out", tmp_path / "other")
+    assert refused.exit_code == 1
+    assert "--balanced weighs classes" in refused.output

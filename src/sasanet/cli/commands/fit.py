@@ -41,6 +41,9 @@ def fit(
     preset: Annotated[
         Preset, typer.Option(help="'best' is more accurate and several times slower.")
     ] = Preset.default,
+    balanced: Annotated[
+        bool, typer.Option("--balanced", help="Weigh classes inversely to their frequencies.")
+    ] = False,
     seed: options.Seed = 0,
     encoding: options.Encoding = "utf-8",
     force: options.Force = False,
@@ -54,6 +57,8 @@ def fit(
     data = read_training_table(terminal, source, target, task, exclude, categorical)
     _announce(terminal, target, data, inferred=task is Task.auto)
     model = _make_model(data, terminal, time_limit, preset, seed)
+    if balanced:
+        _balance(model, data)
     held_out = _read_validation(terminal, model, data, validation, encoding)
     start = time.perf_counter()
     interrupted = _train(model, data, held_out, terminal)
@@ -83,6 +88,13 @@ def _make_model(
         random_state=seed,
         verbose=terminal.is_watched,
     )
+
+
+def _balance(model: Any, data: TrainingTable) -> None:
+    """Let rare classes count as much as frequent ones."""
+    if data.is_regression:
+        raise InvalidInputError("--balanced weighs classes, got a target of numbers; leave it out.")
+    model.set_params(class_weight="balanced")
 
 
 def _read_validation(

@@ -1,0 +1,86 @@
+"""Cohorts keep every row once; differences between two of them add up to that of their scores."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from made_explanations import CLASSES, make, table
+from sasanet.errors import InvalidInputError
+
+
+def test_every_row_is_in_one_cohort():
+    e = make()
+    found = e.cohorts("job")
+    assert {name: len(part) for name, part in found.items()} == {
+        "clerk": 4,
+        "cook": 4,
+        "pilot": 3,
+        "(missing)": 1,
+    }
+    labels = [label for part in found.values() for label in part.data.index]
+    assert sorted(labels) == sorted(e.data.index)
+    assert (found["cook"].data["job"] == "cook").all()
+
+
+def test_many_numbers_are_cut_at_their_quartiles():
+    e = make(data=table(40))
+    found = e.cohorts("age")
+    assert sorted(map(len, found.values())) == [1, 9, 10, 10, 10]  # one is missing
+    assert {name for name in found if name.startswith("0 to")}
+    few = make(data=table(12).assign(age=[1.0, 2.0] * 6)).cohorts("age")
+    assert {*few} == {"1", "2"}
+
+
+def test_labels_of_ones_own():
+    e = make()
+    found = e.cohorts(np.arange(12) < 5)
+    assert {name: len(part) for name, part in found.items()} == {"False": 7, "True": 5}
+    np.testing.assert_array_equal(found["True"].values, e.values[:5])
+    for by, says in (([1, 2], "one label for each of 12 rows"), (3, "one label for each")):
+        with pytest.raises(InvalidInputError, match=says):
+            e.cohorts(by)
+    with pytest.raises(InvalidInputError, match="at most 100 cohorts"):
+        make(data=table(120)).cohorts([f"id {i}" for i in range(120)])
+    with pytest.raises(InvalidInputError, match="no feature 'jbo'"):
+        e.cohorts("jbo")
+
+
+def test_differences_add_up_to_that_of_the_predictions():
+    e = make()
+    one, other = e[:6], e[6:]
+    found = one.compare(other)
+    gap = one.prediction.mean() - other.prediction.mean()
+    np.testing.assert_allclose(found["difference"].sum(), gap, atol=1e-12)
+    with pytest.raises(AssertionError):  # the twin: importances do not
+        np.testing.assert_allclose(found["importance"].sum(), gap, atol=1e-12)
+    assert found["difference"].abs().is_monotonic_decreasing
+    turned = other.compare(one).loc[found.index]
+    np.testing.assert_allclose(turned["difference"], -found["difference"])
+    np.testing.assert_allclose(turned["low"], -found["high"])
+
+
+def test_intervals_hold_what_they_promise():
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({"a": np.zeros(40)})
+    inside = 0
+    for _ in range(400):
+        values = rng.normal(size=(80, 1))
+        values[:40] += 1.0
+        e = make(data=pd.concat([data, data], ignore_index=True))
+        e = type(e)(values, np.zeros(80), e.data, e.feature_names)
+        found = e[:40].compare(e[40:]).loc["a"]
+        inside += found["low"] <= 1.0 <= found["high"]
+    assert 0.92 < inside / 400 < 0.98
+
+
+def test_what_cannot_be_compared_is_refused():
+    e = make()
+    with pytest.raises(InvalidInputError, match="choose one with output"):
+        make(CLASSES).compare(make(CLASSES))
+    with pytest.raises(InvalidInputError, match="same features and units"):
+        e.compare(e[:, ["job"]])
+    with pytest.raises(InvalidInputError, match="Two rows or more"):
+        e[:1].compare(e)
+    gone = make(CLASSES).output(CLASSES[0])
+    with pytest.raises(InvalidInputError, match="same features and units"):
+        e.compare(gone)  # other units
