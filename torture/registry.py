@@ -114,6 +114,14 @@ CAMPAIGNS = {
             full=2_000,
         ),
         Campaign(
+            "requests",
+            "requests of four protocols to a server, as they should be and changed at random",
+            "what the model says, or a refusal in one sentence; never a status of 500, nothing "
+            "about files and code",
+            small=500,
+            full=10_000,
+        ),
+        Campaign(
             "pages",
             "reports of tables with poisoned names and levels, opened in a browser",
             "no script of theirs runs, nothing is fetched, the numbers are shown",
