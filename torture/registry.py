@@ -71,7 +71,7 @@ CAMPAIGNS = {
         ),
         Campaign(
             "kills",
-            "SIGKILL at a random moment of save, explain and report",
+            "SIGKILL at a random moment of save, explain, report and explain_batches",
             "the old file or the new one, whole; the next writer cleans up",
             small=60,
             full=1_000,

@@ -17,6 +17,7 @@ from sasanet.cli.files import parquet_table, writing
 from sasanet.estimator.sasanet import SASANetModel
 from sasanet.persistence import folder as model_folder
 from sasanet.report import page as report_page
+from sasanet.serve import batching
 from sasanet.training import loop
 from torture.campaigns import faults, kills, pages, signals
 from torture.case import attempt
@@ -132,7 +133,7 @@ def test_kills():
 
 def test_kills_of_a_writer_in_place_are_noticed(monkeypatch):
     monkeypatch.setattr(model_folder, "write_whole", write_in_place)
-    kinds = (kills._save, kills._save, kills._explain, kills._report)
+    kinds = (kills._save, kills._save, kills._explain, kills._report, kills._batches)
     seeds = seeds_of("kills", kinds, kills._save, count=8)
     assert "SavedFileError" in first_defect("kills", seeds)
 
@@ -178,6 +179,20 @@ def test_concurrent():
 def test_concurrent_savers_that_tidy_up_too_early_are_noticed(monkeypatch):
     monkeypatch.setattr(model_folder, "write_files", careless_saver.write_files)
     assert first_defect("concurrent", range(3)) != ""
+
+
+def test_requests():
+    assert defects("requests", range(40)) == {}
+
+
+def test_requests_that_a_server_fails_on_are_noticed(monkeypatch):
+    def boom(*given):
+        raise KeyError(f"boom {len(given)}")
+
+    monkeypatch.setattr(batching, "answer", boom)
+    assert "status 500" in first_defect("requests", range(40)) or "refused a good request" in (
+        first_defect("requests", range(40))
+    )
 
 
 def test_threads():

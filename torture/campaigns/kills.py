@@ -1,4 +1,4 @@
-"""SIGKILL at a random moment of save, explain and report.
+"""SIGKILL at a random moment of save, explain, report and explain_batches.
 
 Afterwards the place holds what was there before or what was to come, whole; what the killed process
 left beside it is gone after the next writer.
@@ -19,6 +19,7 @@ import pandas as pd
 
 from sasanet import load
 from sasanet.report import write_report
+from sasanet.scale import explain_batches
 from torture.case import Outcome, expect
 from torture.draw import Draw
 from torture.models import same_answers, small_model
@@ -36,7 +37,7 @@ def _models() -> tuple[Any, Any, pd.DataFrame]:
 def run(seed: int) -> Outcome:
     """Kill one writer and look at what it leaves."""
     draw = Draw("kills", seed)
-    target = draw.one_of((_save, _save, _explain, _report))
+    target = draw.one_of((_save, _save, _explain, _report, _batches))
     with tempfile.TemporaryDirectory(prefix="torture-") as place:
         return Outcome.of(target(draw, Path(place)))
 
@@ -102,6 +103,30 @@ def _explain(draw: Draw, place: Path) -> str:
     expect(again == 0, f"the next run ended with {again}")
     expect(contents(place) == {"phi.csv": right}, f"{sorted(contents(place))} after the next run")
     return f"the {state} file, whole" if code == -signal.SIGKILL else "the new file, whole"
+
+
+@functools.cache
+def _explained_parts() -> tuple[list[pd.DataFrame], dict[str, bytes]]:
+    """Return parts of a table, and what explaining them leaves when nobody interferes."""
+    model, _, X = _models()
+    parts = [X.iloc[start : start + 2] for start in range(0, len(X), 2)]
+    with tempfile.TemporaryDirectory(prefix="torture-") as place:
+        explain_batches(model, parts, Path(place) / "parts", n_jobs=1)
+        return parts, contents(Path(place) / "parts")
+
+
+def _batches(draw: Draw, place: Path) -> str:
+    """Kill ``explain_batches`` among its parts, and let the same call go on."""
+    model, _, _ = _models()
+    parts, right = _explained_parts()
+    out = place / "parts"
+    child = Child(lambda: str(explain_batches(model, parts, out, n_jobs=1)))
+    code = _kill(child, draw.seconds(0.3))
+    began = len(contents(out)) if out.exists() else 0
+    explain_batches(model, parts, out, n_jobs=1)
+    expect(contents(out) == right, f"{sorted(contents(out))} after the call that went on")
+    stopped = code == -signal.SIGKILL and began
+    return "went on among its parts" if stopped else "began anew, or had ended"
 
 
 def _report(draw: Draw, place: Path) -> str:

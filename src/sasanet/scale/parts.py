@@ -26,7 +26,7 @@ from sasanet.scale.output_columns import ROW
 from sasanet.scale.work import Work, rows_at_once
 from sasanet.table.parquet_writer import ParquetWriter
 from sasanet.table.sources import Part, Source, check_has_columns
-from sasanet.whole_files import check_can_make, replacing, write_whole
+from sasanet.whole_files import check_can_make, remove_stale_drafts, replacing, write_whole
 
 FORMAT = 1
 NOTE, DONE = "_sasanet.json", "_SUCCESS"
@@ -181,6 +181,7 @@ def _begin(job: Job, source: Source) -> None:
         raise InvalidInputError(f"out must be a folder, got the file {job.folder}.")
     check_can_make(job.folder)
     job.folder.mkdir(parents=True, exist_ok=True)
+    remove_stale_drafts(job.folder, NOTE)  # of a call that was killed before it noted anything
     if (job.folder / NOTE).exists():
         _compare(note, job.folder)
     elif any(job.folder.iterdir()):
