@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -12,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from sasanet.arrays import Floats
-from sasanet.errors import RefinementWarning, UnknownLevelWarning
 from sasanet.explanation.explanation import Explanation
 from sasanet.explanation.wording import compact
 from sasanet.serve.metrics import Metrics
@@ -41,12 +39,15 @@ class Query:
 
 @dataclass(frozen=True)
 class Answer:
-    """What was computed for one request of n rows."""
+    """What was computed for one request of n rows.
+
+    ``arrays`` has, of what was asked for: probabilities [n, C], raw and base_value [n] or [n, C],
+    attributions and error_std [n, d] or [n, d, C].
+    """
 
     served: Served
     predictions: list[Any]  # [n] labels or numbers
-    probabilities: Floats | None  # [n, C] of a classifier
-    explanation: Explanation | None
+    arrays: dict[str, Floats]
     reasons: list[list[str]]
     warnings: list[list[str]]
 
@@ -54,34 +55,48 @@ class Answer:
 def answer(queries: Sequence[Query], metrics: Metrics) -> list[Answer]:
     """Answer requests of one group in one pass through the model."""
     served, first = queries[0].served, queries[0]
-    model, names = served.model, [column.name for column in served.columns]
+    names = [column.name for column in served.columns]
     # Cells stay as they were sent, for the sentences; the encoder reads objects too.
     table = pd.DataFrame({name: _merged(queries, j) for j, name in enumerate(names)})
-    encoded = EncodedTable(table, model.encoder_.transform(table, warn=False))
-    probabilities = model.predict_proba(encoded) if served.labels else None
-    explanation, reasons = None, [[] for _ in range(len(table))]  # type: ignore[var-annotated]
-    with warnings.catch_warnings():
-        for kind in (RefinementWarning, UnknownLevelWarning):
-            warnings.simplefilter("ignore", kind)
-        predictions = model.predict(encoded).tolist()
-        if first.explain:
-            explanation = model.explain(encoded, n_orders=first.n_orders)
-            reasons = explanation.all_reasons(first.n_reasons)
+    encoded = EncodedTable(table, served.model.encoder_.transform(table, warn=False))
+    predictions = served.model.predict(encoded).tolist()
+    explanation = None
+    if first.explain:
+        explanation = served.model.explain(encoded, n_orders=first.n_orders)
     strange = find_warnings(served, encoded)
-    metrics.observe_rows(served, first.explain, strange, encoded.cells, explanation)
+    metrics.observe_rows(served, strange, encoded.cells, explanation)
+    whole = Answer(
+        served,
+        predictions,
+        _arrays(served, encoded, explanation),
+        [] if explanation is None else explanation.all_reasons(first.n_reasons),
+        [strange.sentences(row) for row in range(len(table))],
+    )
+    return _split(whole, [query.rows.n_rows for query in queries])
+
+
+def _arrays(
+    served: Served, encoded: EncodedTable, explanation: Explanation | None
+) -> dict[str, Floats]:
+    """Return the numbers of all rows by name."""
+    found = {"probabilities": served.model.predict_proba(encoded)} if served.labels else {}
+    if explanation is not None:
+        found["raw"] = explanation.prediction
+        found["base_value"] = explanation.base_values
+        found["attributions"] = explanation.values
+        if explanation.error_std is not None:
+            found["error_std"] = explanation.error_std
+    return found
+
+
+def _split(whole: Answer, sizes: Sequence[int]) -> list[Answer]:
+    """Return each request's part of a batch."""
     found, start = [], 0
-    for query in queries:
-        part = slice(start, start := start + query.rows.n_rows)
-        found.append(
-            Answer(
-                served,
-                predictions[part],
-                None if probabilities is None else probabilities[part],
-                None if explanation is None else explanation[part],
-                reasons[part],
-                [strange.sentences(row) for row in range(part.start, part.stop)],
-            )
-        )
+    for size in sizes:
+        part = slice(start, start := start + size)
+        arrays = {name: array[part] for name, array in whole.arrays.items()}
+        rows = (whole.predictions[part], arrays, whole.reasons[part], whole.warnings[part])
+        found.append(Answer(whole.served, *rows))
     return found
 
 

@@ -86,13 +86,12 @@ class Metrics:
     def observe_rows(
         self,
         served: Served,
-        explained: bool,
         strange: Strange,
         cells: NDArray[np.float32],
         explanation: Explanation | None,
     ) -> None:
         """Count rows and what is strange in them."""
-        verb = "explain" if explained else "predict"
+        verb = "predict" if explanation is None else "explain"
         self.rows.labels(served.name, verb).inc(len(cells))
         self.batches.observe(len(cells))
         kinds = {

@@ -72,28 +72,18 @@ def write_own(query: Query, answer: Answer) -> dict[str, Any]:
 
 def write_rows(answer: Answer) -> list[dict[str, Any]]:
     """Return each row's prediction and, if explained, what it is made of."""
+    names = [column.name for column in answer.served.columns]
+    keys = {"probabilities": [*map(str, answer.served.labels)]}
+    keys |= {"attributions": names, "error_std": names}
     rows = []
     for i, prediction in enumerate(answer.predictions):
         row: dict[str, Any] = {"prediction": prediction}
-        if answer.probabilities is not None:
-            row["probabilities"] = dict(
-                zip(map(str, answer.served.labels), answer.probabilities[i].tolist(), strict=True)
-            )
-        rows.append(row | _write_explanation(answer, i) | {"warnings": answer.warnings[i]})
+        for name, array in answer.arrays.items():
+            numbers = array[i].tolist()
+            row[name] = dict(zip(keys[name], numbers, strict=True)) if name in keys else numbers
+        row |= {"reasons": answer.reasons[i]} if answer.reasons else {}
+        rows.append(row | {"warnings": answer.warnings[i]})
     return rows
-
-
-def _write_explanation(answer: Answer, i: int) -> dict[str, Any]:
-    explanation = answer.explanation
-    if explanation is None:
-        return {}
-    names, found = explanation.feature_names, {}
-    found["raw"] = explanation.prediction[i].tolist()
-    found["base_value"] = explanation.base_values[i].tolist()
-    found["attributions"] = dict(zip(names, explanation.values[i].tolist(), strict=True))
-    if explanation.error_std is not None:
-        found["error_std"] = dict(zip(names, explanation.error_std[i].tolist(), strict=True))
-    return found | {"reasons": answer.reasons[i]}
 
 
 def _ignored(query: Query) -> list[str]:
@@ -227,17 +217,11 @@ def write_v2(
 
 
 def _output(name: str, query: Query, answer: Answer) -> Any:
-    explanation = answer.explanation
     if name == "prediction":
         return answer.predictions
-    if name == "probabilities":
-        return answer.probabilities
-    assert explanation is not None  # it was asked for
     if name == "reasons":  # every row has equally many; empty texts fill up
         return [row + [""] * (query.n_reasons - len(row)) for row in answer.reasons]
-    arrays = {"base_value": explanation.base_values, "raw": explanation.prediction}
-    arrays |= {"attributions": explanation.values, "error_std": explanation.error_std}  # type: ignore[dict-item]
-    return arrays[name]
+    return answer.arrays[name]
 
 
 def _tensor(name: str, values: Any, n_rows: int) -> dict[str, Any]:
