@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sasanet import Architecture, SASANetClassifier
-from sasanet.errors import FileWriteError
+from sasanet import Architecture, SASANetClassifier, SASANetRegressor
+from sasanet.errors import FileWriteError, InvalidInputError
 
 X = pd.DataFrame({"a": np.arange(40.0), "b": ["x", "y"] * 20})
 
@@ -42,3 +42,14 @@ def test_a_full_disk_keeps_the_old_audit(model, tmp_path, monkeypatch):
     assert [p.read_text() for p in tmp_path.iterdir()] == ["old"]
     certificate.save(path)
     assert path.read_text() != "old"
+
+
+@pytest.mark.parametrize("scale", [1e150, 1e300])
+def test_labels_whose_squares_are_no_numbers_are_refused_in_a_sentence(scale):
+    random = np.random.RandomState(0)
+    X = pd.DataFrame(random.randn(60, 2), columns=["a", "b"])
+    y = scale * X["a"].to_numpy()
+    model = SASANetRegressor(max_epochs=1, teacher_weight=0, random_state=0).fit(X, y)
+    with pytest.raises(InvalidInputError, match="spread below"):
+        model.audit(X, y, n_rows=5, n_orders=4)
+    assert np.isfinite(model.audit(X, n_rows=5, n_orders=4)["self-game RMSE"].value)

@@ -16,6 +16,7 @@ from sasanet import intervals
 from sasanet.arrays import Floats
 from sasanet.audit import chance
 from sasanet.audit.certificate import Bin, Finding, SizeCalibration
+from sasanet.errors import InvalidInputError
 from sasanet.estimator.sasanet import SASANetModel
 from sasanet.network import inference
 from sasanet.network.coalitions import positions, random_orders
@@ -23,6 +24,7 @@ from sasanet.table.target import Target
 from sasanet.training.losses import prediction_losses
 
 _MOST_SIZES = 33  # of a table with more than 32 features: evenly spaced ones
+_LARGEST_SCALE = 1e145  # of the target: losses square it, and means of these add thousands up
 
 
 def calibrate(
@@ -34,6 +36,12 @@ def calibrate(
 
     Shape: cells [n, N], numbers (n,): labels as the network sees them.
     """
+    if model.target_.scale > _LARGEST_SCALE:
+        raise InvalidInputError(
+            f"y must have a spread below {_LARGEST_SCALE:g} to be audited with, because losses are "
+            f"squares, got {model.target_.scale:.1e}; leave y out, or divide the target and fit "
+            "again"
+        )
     present, n_features = ~cells.isnan(), cells.shape[1]
     records, residuals, by_chance = [], [], []
     for size in _sizes(n_features):

@@ -26,6 +26,8 @@ from sasanet.explanation.html import explanation_html
 from sasanet.explanation.players import read_players
 from sasanet.explanation.wording import reason
 
+_NEGLIGIBLE = 1e-6  # of a row's strongest attribution: what rounding leaves of nothing
+
 
 class SelectionError(InvalidInputError, KeyError, IndexError):
     """No such row, feature or output; also what Python's own containers raise in that case."""
@@ -257,8 +259,10 @@ class Explanation:
             name, value = self.feature_names[j], float(values[i, j])
             return reason(name, cells[j][i], value, units[i], error)
 
+        least = _NEGLIGIBLE * strength.max(axis=1, initial=0.0)
         return [
-            [sentence(i, j) for j in row if strength[i, j] > 0] for i, row in enumerate(strongest)
+            [sentence(i, j) for j in row if strength[i, j] > least[i]]
+            for i, row in enumerate(strongest)
         ]
 
     def to_frame(self, wide: bool = False) -> pd.DataFrame:
