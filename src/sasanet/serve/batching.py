@@ -6,6 +6,7 @@ The first request waits a bounded time for others; while a batch is computed the
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -68,15 +69,22 @@ class Batcher:
         deadline = asyncio.get_running_loop().time() + self._limits.batch_seconds
         rows = jobs[0].query.rows.n_rows
         while rows < self._limits.batch_rows:
-            left = deadline - asyncio.get_running_loop().time()
-            try:
-                job = await asyncio.wait_for(self._queue.get(), max(left, 0))
-            except TimeoutError:
+            job = await self._next(deadline)
+            if job is None:
                 break
             jobs.append(job)
             rows += job.query.rows.n_rows
         self._count(-rows)
         return [job for job in jobs if not job.future.done()]  # nobody waits for the others
+
+    async def _next(self, deadline: float) -> _Job | None:
+        """Return a request that waits already, whatever the time, or one that comes in time."""
+        with contextlib.suppress(asyncio.QueueEmpty):
+            return self._queue.get_nowait()
+        left = deadline - asyncio.get_running_loop().time()
+        with contextlib.suppress(TimeoutError):
+            return await asyncio.wait_for(self._queue.get(), max(left, 0))
+        return None
 
     async def _compute(self, jobs: list[_Job]) -> None:
         loop = asyncio.get_running_loop()
