@@ -182,6 +182,14 @@ class TableEncoder:
         what = f"{which}: {', '.join(unseen[:3])}{more}."
         errors.warn_user(what, errors.UnknownLevelWarning)
 
+    def place(self, position: int, values: list[Any]) -> NDArray[np.float32]:
+        """Return the places of some values of one column: [m]."""
+        column, series = self.columns[position], pd.Series(values)
+        if column.kind != "number":
+            return _place_levels(series, column)[0]
+        numbers = read_numbers(series, column.name)
+        return _place_numbers(numbers, column, self.numbers).astype(np.float32)
+
     def align(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the columns in the order of training: one rule for every method.
 

@@ -1,0 +1,1 @@
+"""Groups, units of the probability and pairs: how true and how fast, measured."""
