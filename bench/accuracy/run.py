@@ -17,7 +17,7 @@ from bench.accuracy.rivals import SYSTEMS
 from bench.tables import data
 
 PARTIAL = Path(__file__).parents[1] / "partial"  # a long job goes on where it was stopped
-# How many splits: folds, random splits, or (census, coil2000) seeds on the official one.
+# How many splits: folds, random splits, or (census, coil2000, by time) seeds on the only one.
 COUNTS = {
     "census": 3,
     "higgs_64k": 5,
@@ -28,6 +28,20 @@ COUNTS = {
     "california housing": 5,
     "titanic": 10,
     "penguins": 5,
+    "credit default": 5,
+    "bike sharing": 5,
+    "bike sharing by time": 3,
+    "motor claims": 3,
+    "diabetes": 5,
+    "breast cancer": 20,
+    "wine": 20,
+    "digits": 5,
+    "affairs": 10,
+    "doctor visits": 5,
+    "votes": 20,
+    "friedman": 5,
+    "known probit": 5,
+    "known quadratic": 5,
 }
 # Rivals beside LightGBM are compared on the first splits only.
 FEWER = {"german credit": 10, "titanic": 10, "penguins": 5}

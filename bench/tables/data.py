@@ -22,6 +22,7 @@ import pandas as pd
 from sklearn.model_selection import KFold, RepeatedStratifiedKFold, ShuffleSplit
 
 from bench.tables import content, fetch
+from bench.tables.bundled import BUNDLED
 
 CENSUS_CODES = (
     "detailed_industry_recode",
@@ -57,6 +58,7 @@ SOURCES = {
     "diamonds": "ggplot2's diamonds table",
     "california_housing": "the housing table of Aurélien Géron's handson-ml",
     "bike_sharing_hourly": "UCI, Bike Sharing (Capital Bikeshare), by hour, one column of time",
+    "fremtpl2_freq": "freMTPL2freq of the R package CASdatasets",
     "credit_default_taiwan": "UCI, Default of Credit Card Clients, column names written out",
 }
 
@@ -136,15 +138,18 @@ _TABLES: dict[str, tuple[str, str, tuple[str, ...], bool, Any]] = {
     "creditcard": ("creditcard", "Class", (), False, _shuffles(56_962)),
     "higgs_64k": ("higgs_64k", "label", ("source",), False, _shuffles(15_979)),
     "credit default": ("credit_default_taiwan", "default", (), False, _shuffles(6_000)),
+    "motor claims": ("fremtpl2_freq", "ClaimNb", ("IDpol",), False, _shuffles(135_603)),
     "bike sharing": ("bike_sharing_hourly", "cnt", _BIKE_SUMS, True, _shuffles(3_476)),
     "bike sharing by time": ("bike_sharing_hourly", "cnt", _BIKE_SUMS, True, None),
 }
 _BIKE_TEST_SHARE = 0.25  # of the two years: the last six months
-NAMES = (*_TABLES, "coil2000")
+NAMES = (*_TABLES, *BUNDLED, "coil2000")
 
 
 def is_regression(name: str) -> bool:
     """Whether a table's target is a number."""
+    if name in BUNDLED:
+        return BUNDLED[name].regression
     return name in _TABLES and _TABLES[name][3]
 
 
@@ -159,14 +164,19 @@ def splits(name: str, count: int = 5) -> Iterator[Split]:
         test = _features(read("coil2000_test"), "CARAVAN", codes)
         yield from [_official(train, test)] * count
         return
+    if name in BUNDLED:
+        X, y = BUNDLED[name].load()
+        yield from _divided(X, y, _FOLDS if is_regression(name) else _CV, count)
+        return
     file, target, dropped, _, splitter = _TABLES[name]
     if file == "bike_sharing_hourly":
         yield from _bike(splitter, count)
         return
     # Another sample of Higgs has no column that tells of which of four samples a row is.
     X, y = _features(read(file).drop(columns=list(dropped), errors="ignore"), target)
-    for train_rows, test_rows in islice(splitter.split(X, y), count):
-        yield Split(X.iloc[train_rows], y.iloc[train_rows], X.iloc[test_rows], y.iloc[test_rows])
+    if name == "motor claims":
+        y = (y > 0).astype(int)  # whether there was a claim; the exposure is a feature
+    yield from _divided(X, y, splitter, count)
 
 
 def _bike(splitter: Any, count: int) -> Iterator[Split]:
@@ -179,6 +189,11 @@ def _bike(splitter: Any, count: int) -> Iterator[Split]:
         last = int(len(X) * (1 - _BIKE_TEST_SHARE))
         yield from [_official((X[:last], y[:last]), (X[last:], y[last:]))] * count
         return
+    yield from _divided(X, y, splitter, count)
+
+
+def _divided(X: pd.DataFrame, y: Any, splitter: Any, count: int) -> Iterator[Split]:
+    """Yield the first splits of a splitter."""
     for train_rows, test_rows in islice(splitter.split(X, y), count):
         yield Split(X.iloc[train_rows], y.iloc[train_rows], X.iloc[test_rows], y.iloc[test_rows])
 

@@ -1,7 +1,9 @@
 """TabM (the ``tabm`` package) as an estimator: the network that leads recent tabular benchmarks.
 
-The network is its makers'; preparing the columns and the training loop are ours, after their
-README: quantile-normal numbers, k losses, AdamW, patience, probabilities averaged over members.
+The network is its makers', with their sizes: 32 members, piecewise-linear embeddings of numbers (48
+quantile bins, 16 wide, their version B), the package's width and blocks. Preparing the columns and
+the training loop are ours, after their example: quantile-normal numbers, k losses, AdamW, batches
+of 256, patience of 16 epochs, probabilities averaged over members.
 """
 
 from __future__ import annotations
@@ -23,18 +25,27 @@ from torch.nn import functional as F
 
 from sasanet.malloc import steady_heap
 
-MEMBERS, WIDTH, BLOCKS = 16, 256, 2
-PATIENCE = 12  # epochs
+MEMBERS = 32
+BINS, EMBEDDING = 48, 16
+PATIENCE = 16  # epochs
+BATCH = 256
 
 
 class TabMModel:
     """A classifier or regressor; ``fit`` is told which rows decide when to stop."""
 
     def __init__(
-        self, regression: bool, seed: int, seconds: float, learning_rate: float, dropout: float
+        self,
+        regression: bool,
+        seed: int,
+        seconds: float,
+        learning_rate: float,
+        dropout: float,
+        weight_decay: float,
     ) -> None:
         self.regression, self.seed, self.seconds = regression, seed, seconds
         self.learning_rate, self.dropout = learning_rate, dropout
+        self.weight_decay = weight_decay
 
     def fit(self, X: pd.DataFrame, y: pd.Series, held_out: NDArray[np.bool_]) -> TabMModel:
         """Train until the held-out loss has not improved for a while, or time is over."""
@@ -46,7 +57,7 @@ class TabMModel:
         judge = [part[held] for part in (*rows, target)]
         with torch.random.fork_rng(devices=[]), steady_heap():
             torch.manual_seed(self.seed)
-            self.network = self._make()
+            self.network = self._make(train[0])
             self._train(train, judge)
         if not self.regression:
             self.predict_proba = self._predict_proba
@@ -93,24 +104,30 @@ class TabMModel:
 
     # --- network ------------------------------------------------------------------------------
 
-    def _make(self) -> nn.Module:
+    def _make(self, numbers: Tensor) -> nn.Module:
+        from rtdl_num_embeddings import PiecewiseLinearEmbeddings, compute_bins
         from tabm import TabM
 
-        # The scaler has one more column for each that had gaps.
-        n_numbers = self.scaler[-1].n_features_in_ if self.scaler is not None else 0
+        # Bins need two different values in every column; marks of gaps are among the columns.
+        self.varied = [j for j in range(numbers.shape[1]) if len(numbers[:, j].unique()) > 1]
+        embedded = None
+        if self.varied:
+            n_bins = max(2, min(BINS, len(numbers) - 1))
+            bins = compute_bins(numbers[:, self.varied], n_bins=n_bins)
+            embedded = PiecewiseLinearEmbeddings(bins, EMBEDDING, activation=False, version="B")
         network: nn.Module = TabM.make(
-            n_num_features=n_numbers,
+            n_num_features=len(self.varied),
+            num_embeddings=embedded,
             cat_cardinalities=[len(c) + 1 for c in self.coder.categories_] if self.levels else [],
             d_out=1 if self.regression else len(self.classes_),
             k=MEMBERS,
-            d_block=WIDTH,
-            n_blocks=BLOCKS,
             dropout=self.dropout,
         )
         return network
 
     def _forward(self, numbers: Tensor, codes: Tensor) -> Tensor:
-        given = numbers if numbers.shape[1] else None, codes if codes.shape[1] else None
+        numbers = numbers[:, self.varied]
+        given = numbers if self.varied else None, codes if codes.shape[1] else None
         found: Tensor = self.network(*given)
         return found
 
@@ -124,13 +141,13 @@ class TabMModel:
 
     def _train(self, train: list[Tensor], judge: list[Tensor]) -> None:
         optimizer = torch.optim.AdamW(
-            self.network.parameters(), lr=self.learning_rate, weight_decay=3e-4
+            self.network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay
         )
         best, since, state = math.inf, 0, copy.deepcopy(self.network.state_dict())
-        start, batch = time.monotonic(), 512 if len(train[0]) > 20_000 else 128
+        start = time.monotonic()
         while since < PATIENCE and time.monotonic() - start < self.seconds:
             self.network.train()
-            for rows in torch.randperm(len(train[0])).split(batch):
+            for rows in torch.randperm(len(train[0])).split(BATCH):
                 loss = self._loss(*(part[rows] for part in train))
                 optimizer.zero_grad()
                 loss.backward()
