@@ -25,6 +25,7 @@ test keeps it so:
 - ``plots``: pictures of explanations, models and audits
 - ``report``: one HTML page about a model and a table
 - ``serve``: saved models over HTTP, by four protocols
+- ``onnx``: models as ONNX files
 - ``cli``: the command line
 
 Names and rooms are imported when they are first asked for (PEP 562): ``import sasanet`` by itself

@@ -11,6 +11,7 @@ from sasanet.cli.commands.audit import audit
 from sasanet.cli.commands.compare import compare
 from sasanet.cli.commands.demo import demo
 from sasanet.cli.commands.explain import explain
+from sasanet.cli.commands.export import export
 from sasanet.cli.commands.fit import fit
 from sasanet.cli.commands.inspect import inspect
 from sasanet.cli.commands.predict import predict
@@ -18,7 +19,7 @@ from sasanet.cli.commands.report import report
 from sasanet.cli.commands.serve import serve
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
-for command in (fit, predict, explain, audit, report, inspect, serve, demo, compare):
+for command in (fit, predict, explain, audit, report, inspect, export, serve, demo, compare):
     app.command()(command)
 
 
