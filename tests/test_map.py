@@ -16,6 +16,7 @@ ROOMS = re.findall(r"^- ``(\w+)``: ", MAP, re.M)  # from the ground up: the one 
 UPWARD = {  # what a user finds as a method of an object, though its code stands higher
     ("sasanet.estimator.certified", "audit"): "model.audit(X) belongs to the model",
     ("sasanet.estimator.certified", "persistence"): "model.save(path) and load belong to the model",
+    ("sasanet.estimator.certified", "onnx"): "model.to_onnx(path) belongs to the model",
     ("sasanet.audit.certificate", "plots"): "audit.plot() belongs to the certificate",
 }
 MATHEMATICS = ("network", "training")

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 _LONGEST = 30.0  # seconds that a child may live
 _SAID = 4096  # bytes of what it says at the end
 
@@ -84,6 +86,9 @@ def _work_and_leave(work: Callable[[], str | int], write: int) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT
                           else signal.SIG_DFL)  # fmt: skip
+        # torch sets up its thread pool again after a fork, and two threads that come first at once
+        # race for it: an internal assertion or a segmentation fault. One thread comes first here.
+        torch.set_num_threads(1)
         answer = work()
         code = answer if isinstance(answer, int) else 0
         if isinstance(answer, str):

@@ -26,6 +26,7 @@ test keeps it so:
 - ``report``: one HTML page about a model and a table
 - ``scale``: tables larger than memory, from files into files
 - ``serve``: saved models over HTTP, by four protocols
+- ``onnx``: models as ONNX files
 - ``cli``: the command line
 
 Names and rooms are imported when they are first asked for (PEP 562): ``import sasanet`` by itself

@@ -76,7 +76,7 @@ def test_tables_keep_row_labels_of_any_kind(one: Explanation) -> None:
 def sentences(**changes: Any) -> Explanation:
     cells = {"status": ["A11"], "amount": [1169.0], "rate": [0.123456], "n": [4], "ok": [True]}
     data = pd.DataFrame({**cells, "gone": [None]})
-    values = [[0.5312, -2.25, 0.0, 1234.5, 1e-5, 0.0]]
+    values = [[0.5312, -2.25, 0.0, 1234.5, 0.01, 0.0]]
     return Explanation(values, [0.0], data, tuple(data.columns), **changes)  # type: ignore[arg-type]
 
 
@@ -85,7 +85,7 @@ def test_reasons_are_sentences_strongest_first() -> None:
         "n = 4 raises the log-odds by 1234",
         "amount = 1169 lowers the log-odds by 2.25",
         "status = 'A11' raises the log-odds by 0.531",
-        "ok = True raises the log-odds by 1e-05",
+        "ok = True raises the log-odds by 0.01",
     ]
     assert len(sentences().reasons(0, k=2)) == 2
 

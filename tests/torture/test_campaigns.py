@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 import careless_saver
-from sasanet.cli.files import parquet_table, writing
+from sasanet.cli.files import writing
 from sasanet.estimator.sasanet import SASANetModel
 from sasanet.persistence import folder as model_folder
 from sasanet.report import page as report_page
 from sasanet.serve import batching
+from sasanet.table import sources
 from sasanet.training import loop
 from torture.campaigns import faults, kills, pages, signals
 from torture.case import attempt
@@ -99,7 +100,7 @@ def test_files_with_changed_ids_are_noticed(monkeypatch):
     def plain(batch):
         return batch.to_pandas()
 
-    monkeypatch.setattr(parquet_table, "arrow_to_pandas", plain)
+    monkeypatch.setattr(sources, "arrow_to_pandas", plain)
     assert "came back as" in first_defect("files", range(37, 137))
 
 

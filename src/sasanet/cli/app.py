@@ -10,6 +10,7 @@ import sasanet
 from sasanet.cli.commands.audit import audit
 from sasanet.cli.commands.compare import compare
 from sasanet.cli.commands.demo import demo
+from sasanet.cli.commands.deployment import export, serve
 from sasanet.cli.commands.explain import explain
 from sasanet.cli.commands.fit import fit
 from sasanet.cli.commands.inspect import inspect
@@ -17,7 +18,6 @@ from sasanet.cli.commands.interactions import interactions
 from sasanet.cli.commands.predict import predict
 from sasanet.cli.commands.reasons import reasons
 from sasanet.cli.commands.report import report
-from sasanet.cli.commands.serve import serve
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 _COMMANDS = (
@@ -29,6 +29,7 @@ _COMMANDS = (
     audit,
     report,
     inspect,
+    export,
     serve,
     demo,
     compare,

@@ -78,6 +78,19 @@ class CertifiedModel(TabularModel):
         check_is_fitted(self)
         save_model(self, path, key)
 
+    def to_onnx(self, path: str | Path) -> None:
+        """Write the model as one ONNX file, to predict without Python.
+
+        One input per column, each of shape (rows,): doubles, where NaN is a missing cell, or text
+        for columns of text, where "" is. Outputs: ``prediction``, ``probabilities`` (classifiers),
+        ``raw``, ``base_value`` and, with at most nine columns, exact ``attributions``
+        (rows, d, K). Only the set network can be exported. Needs ``pip install "sasanet[onnx]"``.
+        """
+        from sasanet.onnx import write_onnx  # a higher room: only this method needs it
+
+        check_is_fitted(self)
+        write_onnx(self, path)
+
     @classmethod
     def load(cls, path: str | Path, key: bytes | None = None) -> Self:
         """Read a model that :meth:`save` wrote; :func:`sasanet.load` finds the class itself."""

@@ -1,4 +1,4 @@
-"""``sasanet serve``: saved models over HTTP, with a reason for every score."""
+"""``sasanet serve`` and ``sasanet export``: a saved model put to work elsewhere."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from sasanet.cli import options
+from sasanet.cli.files.writing import check_free
 from sasanet.cli.terminal import Terminal, command
 
 Models = Annotated[
@@ -60,3 +62,19 @@ def serve(
     scheme = "http" if certificate is None else "https"
     terminal.note(f"Serving at {scheme}://{host}:{port}; Ctrl-C stops.")
     room.run(app, host=host, port=port, certificate=certificate, certificate_key=certificate_key)
+
+
+@command
+def export(
+    terminal: Terminal,
+    model: options.ModelPath,
+    out: Annotated[Path, typer.Argument(metavar="FILE", help="ONNX file to write.")],
+    force: options.Force = False,
+) -> None:
+    """Write a model as one ONNX file, to predict without Python."""
+    check_free(out, force)
+    from sasanet.cli.files.model_rows import load_model
+
+    load_model(model, terminal).to_onnx(out)
+    terminal.say(f"Written to {out}.")
+    terminal.result({"out": str(out)})

@@ -1,0 +1,139 @@
+"""An exported model predicts in onnxruntime what it predicts in Python."""
+
+import numpy as np
+import onnxruntime
+import pandas as pd
+import pytest
+
+import onnx
+from cli_run import run
+from sasanet import Architecture, SASANetClassifier, SASANetRegressor
+from sasanet.datasets import load_german_credit, load_penguins
+from sasanet.errors import InvalidInputError, UnknownLevelWarning
+
+SHORT = {"random_state": 0, "max_epochs": 3, "teacher_weight": 0}
+CLOSE = {"rtol": 0, "atol": 1e-5}
+
+
+def tables():
+    """Yield names, estimators, tables and targets of every task."""
+    credit, bad = load_german_credit()
+    birds, species = load_penguins()
+    known = birds["body_mass_g"].notna()
+    codes = credit.assign(months=credit["months"] // 12, young=credit["age"] < 30)
+    several = Architecture(members=3)
+    yield "binary", SASANetClassifier(**SHORT), credit, bad
+    yield "text", SASANetClassifier(**SHORT), credit, bad.map({0: "good", 1: "bad"})
+    yield "classes", SASANetClassifier(**SHORT), birds, species
+    yield "regression", SASANetRegressor(**SHORT), birds[known].drop(columns="body_mass_g"), \
+        birds.loc[known, "body_mass_g"]  # fmt: skip
+    yield "members", SASANetClassifier(network=several, **SHORT), birds, species
+    yield "codes", SASANetClassifier(categorical_features=["months"], **SHORT), codes, bad == 1
+
+
+@pytest.fixture(scope="module", params=tables(), ids=lambda case: case[0])
+def case(request, tmp_path_factory):
+    """Return a model, rows with missing cells, unknown levels and far numbers, and a session."""
+    _, model, X, y = request.param
+    model.fit(X, y)
+    path = tmp_path_factory.mktemp("onnx") / "model.onnx"
+    model.to_onnx(path)
+    return model, strange(X[:60]), path
+
+
+def strange(X):
+    """Return rows of which some have missing cells, unknown levels, or numbers out of range."""
+    rows = X.astype(object).reset_index(drop=True)
+    gone = np.random.default_rng(0).random(rows.shape) < 0.3
+    gone[:20] = False
+    rows = rows.mask(gone)
+    for j, name in enumerate(rows):
+        number = pd.api.types.is_numeric_dtype(X[name])
+        rows.iloc[j % 20, j] = 1e9 if number else "never seen"
+    rows.iloc[59] = None
+    return rows
+
+
+def inputs(model, rows):
+    """Return the cells as ONNX reads them."""
+    found = {}
+    for column in model.encoder_.columns:
+        cells = rows[column.name]
+        if column.levels and isinstance(column.levels[0], str):
+            found[column.name] = np.array(["" if pd.isna(c) else c for c in cells], dtype=object)
+        else:
+            plain = [np.nan if pd.isna(c) or isinstance(c, str) else float(c) for c in cells]
+            found[column.name] = np.array(plain)
+    return found
+
+
+def ask(path, given):
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    names = [one.name for one in session.get_outputs()]
+    return dict(zip(names, session.run(names, given), strict=True))
+
+
+@pytest.mark.filterwarnings(f"ignore::{UnknownLevelWarning.__module__}.UnknownLevelWarning")
+def test_it_predicts_what_python_predicts(case):
+    model, rows, path = case
+    for column in model.encoder_.columns:  # ONNX has no text among numbers and truths
+        if column.levels and not isinstance(column.levels[0], str):
+            rows[column.name] = rows[column.name].mask(rows[column.name].map(type).eq(str))
+    found = ask(path, inputs(model, rows))
+    scale = model.target_.scale
+    own = model.explain(rows)
+    raw = own.prediction.reshape(len(rows), -1)
+    np.testing.assert_allclose(found["raw"] / scale, raw / scale, **CLOSE)
+    np.testing.assert_array_equal(found["base_value"], model.base_value_)
+    np.testing.assert_array_equal(found["raw"][59], model.base_value_)  # of an empty row
+    if model.target_.labels:
+        np.testing.assert_allclose(found["probabilities"], model.predict_proba(rows), **CLOSE)
+        assert found["prediction"].tolist() == model.predict(rows).tolist()
+    else:
+        np.testing.assert_allclose(found["prediction"], found["raw"][:, 0])
+    if len(own.feature_names) <= 9:
+        values = own.values.reshape(found["attributions"].shape)
+        np.testing.assert_allclose(found["attributions"] / scale, values / scale, **CLOSE)
+        total = found["attributions"].sum(1) + found["base_value"]
+        np.testing.assert_allclose(total / scale, found["raw"] / scale, **CLOSE)
+    else:
+        assert "attributions" not in found
+    with pytest.raises(AssertionError):  # the twin: other rows have other outputs
+        np.testing.assert_allclose(found["raw"][::-1] / scale, raw / scale, **CLOSE)
+
+
+def test_the_file_tells_what_it_is(case):
+    model, _, path = case
+    about = {one.key: one.value for one in onnx.load(path).metadata_props}
+    assert about["task"] == model.target_.task
+    few = len(model.encoder_.columns) <= 9
+    assert about["attributions"] == ("exact" if few else "not exported")
+
+
+X = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": ["x", "y", "x", "z"]})
+Y = [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("table", "settings", "said"),
+    [
+        (X, {"network": "sequence"}, "set network"),
+        (X, {"network": Architecture(activation="gelu", attribution="context")}, "set network"),
+        (X.rename(columns={"a": "raw"}), {}, "other names"),
+        (X.assign(b=["", "y", "", "z"]), {}, "empty text"),
+    ],
+)
+def test_what_cannot_be_exported_is_refused(table, settings, said, tmp_path):
+    model = SASANetClassifier(**SHORT | settings).fit(table, Y)
+    with pytest.raises(InvalidInputError, match=said):
+        model.to_onnx(tmp_path / "m.onnx")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_the_command_writes_the_same_file(tmp_path):
+    model = SASANetClassifier(**SHORT).fit(X, Y)
+    model.save(tmp_path / "m")
+    model.to_onnx(tmp_path / "a.onnx")
+    assert run("export", tmp_path / "m", tmp_path / "b.onnx").exit_code == 0
+    assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
+    assert run("export", tmp_path / "m", tmp_path / "b.onnx").exit_code == 1  # it exists
