@@ -69,8 +69,8 @@ def test_trees_stop_growing_in_time_or_by_themselves():
 
 
 def test_what_comes_before_cannot_eat_the_networks_share(monkeypatch):
-    def slow(cells, labels, weights, levels, settings):
-        del cells, weights, levels, settings
+    def slow(cells, labels, weights, levels, settings, knots):
+        del cells, weights, levels, settings, knots
         time.sleep(1.0)
         return SoftLabels(labels)
 

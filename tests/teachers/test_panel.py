@@ -281,3 +281,21 @@ def test_trees_without_restraint_run_wild_and_do_not_teach(rare, monkeypatch):
     monkeypatch.setitem(trees._SETTINGS, "lambda_l2", 0.0)
     monkeypatch.setattr(panel, "_make_panel", lambda _: [trees.Trees(31, 0.1)])
     assert soften_labels(*rare).clarity < 0.5
+
+
+def panel_error(knots):
+    """Return the panel's error on products of normal columns whose cells are places."""
+    random = np.random.RandomState(0)
+    values = random.randn(3000, 3)
+    truth = values[:, 0] * values[:, 1] + values[:, 2] ** 2
+    rulers = np.quantile(values, np.linspace(0, 1, 64), axis=0).T
+    places = [np.interp(v, ruler, np.arange(64)) for v, ruler in zip(values.T, rulers, strict=True)]
+    labels = truth + random.randn(3000)
+    given = (np.stack(places, 1), labels, np.ones(3000), (None,) * 3, settings(share=0.9))
+    found = soften_labels(*given, rulers if knots else ())
+    expected = (found.labels - 0.1 * labels) / 0.9
+    return np.sqrt(np.mean((expected - truth) ** 2))
+
+
+def test_products_are_of_values_and_not_of_places():
+    assert panel_error(knots=True) < 0.5 * panel_error(knots=False)

@@ -43,7 +43,9 @@ def soften(
         own=make_teachers(estimators, given, data.kept, data.target, data.weights),
         with_panel=with_panel,
     )
-    soft = soften_labels(data.cells, data.labels, data.weights, data.encoder.n_levels, teaching)
+    encoder = data.encoder
+    knots = [c.knots for c in encoder.columns] if encoder.numbers == "knots" else ()
+    soft = soften_labels(data.cells, data.labels, data.weights, encoder.n_levels, teaching, knots)
     if estimators and soft.n_rows == 0:
         warn_user(
             "The teachers given have taught nothing: the table has too few rows, or time_limit is "

@@ -22,6 +22,8 @@ class TeacherData:
 
     cells [n, N] (NaN absent), labels [n] (class index or number), weights [n]; ``levels`` counts
     those of every category column, ``None`` for a number; ``n_classes`` is 0 for a regression.
+    ``knots`` holds the values between whose places a number's cells lie; without them cells are
+    values.
     """
 
     cells: NDArray[np.floating[Any]]
@@ -29,6 +31,19 @@ class TeacherData:
     weights: Floats
     levels: Sequence[int | None]
     n_classes: int
+    knots: Sequence[Sequence[float]] = ()
+
+    def values(self, rows: NDArray[np.intp]) -> Floats:
+        """Return some rows with numbers in their own units and levels as codes: [m, N].
+
+        Trees do not care, but a sum or a product of places is not one of values: places are spaced
+        by quantiles, which bends every tail.
+        """
+        values = self.cells[rows].astype(np.float64)
+        for column, knots in zip(values.T, self.knots, strict=False):
+            if len(knots) > 1:
+                column[:] = np.interp(column, np.arange(len(knots)), knots)  # NaN stays NaN
+        return values
 
     @property
     def shape(self) -> tuple[int, ...]:

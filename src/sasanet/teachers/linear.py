@@ -51,7 +51,7 @@ class Linear:
         design = Design.learn(data, fitted, self.with_products)
         most = _MOST_CELLS // (design.width * max(1, data.n_classes))
         fitted, held_out = _sample(fitted, most, seed), _sample(held_out, most, seed)
-        columns, judged = design(data.cells[fitted]), design(data.cells[held_out])
+        columns, judged = design(data.values(fitted)), design(data.values(held_out))
         wanted = data.expectations[held_out]
         best, smallest = None, math.inf
         for penalty in _PENALTIES:
@@ -64,7 +64,7 @@ class Linear:
                 best, smallest = model, loss
         rows = np.flatnonzero(unseen)
         parts = [rows[i : i + _MOST_ROWS] for i in range(0, len(rows), _MOST_ROWS)]
-        found = [_expectation(best, design(data.cells[part]), data) for part in parts]
+        found = [_expectation(best, design(data.values(part)), data) for part in parts]
         return np.concatenate(found)
 
 
@@ -81,7 +81,7 @@ class Design:
     @classmethod
     def learn(cls, data: TeacherData, rows: NDArray[np.intp], with_products: bool) -> Design:
         """Choose knots and levels, and standardise."""
-        cells = data.cells[rows]
+        cells = data.values(rows)
         is_number = tuple(count is None for count in data.levels)
         places = tuple(map(_places, cells.T, is_number))
         numbers = tuple(j for j, flag in enumerate(is_number) if flag and len(places[j]) > 2)

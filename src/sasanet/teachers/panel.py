@@ -87,16 +87,18 @@ def soften_labels(
     weights: Floats,
     levels: Sequence[int | None],
     settings: TeacherSettings,
+    knots: Sequence[Sequence[float]] = (),
 ) -> SoftLabels:
     """Return labels mixed with the panel's out-of-fold predictions.
 
-    ``levels`` holds the number of levels of every category column, ``None`` for a number. Rows
-    without a prediction in time keep their label; all do where the teachers explain nothing.
+    ``levels`` holds the number of levels of every category column, ``None`` for a number; ``knots``
+    the values at the places of numbers, empty where cells are values. Rows without a prediction in
+    time keep their label; all do where the teachers explain nothing.
 
     Shape: cells [n, N] (NaN absent), labels (class index or number), weights [n].
     """
     n_classes = 0 if settings.task == "regression" else max(2, int(labels.max()) + 1)
-    data = TeacherData(cells, labels, weights, levels, n_classes)
+    data = TeacherData(cells, labels, weights, levels, n_classes, knots)
     start = time.monotonic()
     if settings.weight == 0 or not _enough(data, weights > 0):
         return SoftLabels(labels)
