@@ -179,6 +179,8 @@ def test_classes_that_were_numbers_are_found_by_number() -> None:
 
 def test_what_rounding_leaves_of_nothing_is_no_reason():
     values = np.array([[0.5, 2e-8, -0.1]])
-    e = Explanation(values, np.zeros(1), pd.DataFrame({"a": [1], "b": [2], "c": [3]}), ("a", "b", "c"))
+    e = Explanation(
+        values, np.zeros(1), pd.DataFrame({"a": [1], "b": [2], "c": [3]}), ("a", "b", "c")
+    )
     assert [said.split()[0] for said in e.reasons(0)] == ["a", "c"]
     assert len(replace(e, values=values * [1, 1e4, 1]).reasons(0)) == 3  # small, but a reason

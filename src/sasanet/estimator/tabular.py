@@ -8,7 +8,6 @@ classifier and regressor do not share, the meaning of the target, is in
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,12 +19,13 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length, check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor
 
 from sasanet.arrays import Floats, Masks
-from sasanet.errors import InterruptedFitWarning, InvalidInputError, ShortFitWarning, warn_user
+from sasanet.errors import InvalidInputError
 from sasanet.estimator.device import pick_device
+from sasanet.estimator.fit_checks import check_finite, check_table, features_in, warn_if_short
 from sasanet.explanation.explanation import Explanation
 from sasanet.explanation.players import Players
 from sasanet.network import inference
@@ -33,16 +33,14 @@ from sasanet.network.interface import TabularNetwork
 from sasanet.network.layers import GLOBAL_GENERATOR
 from sasanet.table.columns import Columns
 from sasanet.table.encoder import EncodedTable, TableEncoder
-from sasanet.table.reading import TableTypeError, check_names, read_table
+from sasanet.table.reading import read_table
 from sasanet.table.target import Target
 from sasanet.training.hyperparameters import Hyperparameters
-from sasanet.training.loop import History, Phase, Rows, train
+from sasanet.training.loop import Phase, Rows, train
 from sasanet.training.losses import Objective
 from sasanet.validation import our_refusals
 
 _TRAINING_TIME = 0.4  # of a time limit: the network's, whatever came before it
-_FEW_STEPS = 50  # with fewer, and less than a tenth of all, a network has hardly learned
-_LARGE_WEIGHT = 1e100  # beyond it, or below its inverse, sums of weights may overflow
 
 
 @dataclass(frozen=True)
@@ -173,8 +171,8 @@ class TabularModel(BaseEstimator):
         self
         """
         start = time.monotonic()
-        table, weights = _check(type(self).__name__, X, y, sample_weight)
-        features = _features_in(X, table)
+        table, weights = check_table(type(self).__name__, X, y, sample_weight)
+        features = features_in(X, table)
         settings = self._resolve(len(table))
         target = self._read_target(y, weights)
         if (factors := self._class_factors(target)) is not None:
@@ -239,8 +237,8 @@ class TabularModel(BaseEstimator):
             settings.verbose,
             dropout,
         )
-        _check_finite(network)
-        _warn_if_short(history, phases[0], len(rows), settings.time_limit)
+        check_finite(network)
+        warn_if_short(history, phases[0], len(rows), settings.time_limit)
         fitted = {"encoder_": data.encoder, "target_": data.target, "network_": network}
         return fitted | {"history_": history.epochs} | self._finish(network, rows, data)
 
@@ -316,65 +314,6 @@ class TabularModel(BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         return tags
-
-
-def _check(estimator: str, X: Any, y: Any, sample_weight: Any) -> tuple[pd.DataFrame, Floats]:
-    """Return the table and its weights, or refuse what cannot be learned from."""
-    table = read_table(X)
-    check_names(table)  # before scikit-learn meets them
-    if y is None:
-        raise InvalidInputError(f"{estimator} requires y to be passed, but the target y is None.")
-    with our_refusals():
-        check_consistent_length(table, y)
-        weights = _check_sample_weight(sample_weight, np.empty((len(table), 1)), dtype=np.float64)
-    if (weights < 0).any() or weights.max() <= 0:
-        raise InvalidInputError(
-            "sample_weight must be at least 0 and not all 0, "
-            f"got a smallest of {weights.min()} and a largest of {weights.max()}"
-        )
-    if not 1 / _LARGE_WEIGHT < weights.max() < _LARGE_WEIGHT:
-        weights = weights / weights.max()  # only their ratios count
-    return table, weights
-
-
-def _check_finite(network: TabularNetwork) -> None:
-    """Refuse a network that training has driven out of the numbers."""
-    if not all(bool(parameter.isfinite().all()) for parameter in network.parameters()):
-        raise InvalidInputError(
-            "Training must end with finite weights, got NaN or infinite ones; lower learning_rate, "
-            "or look for extreme values in the target and the weights"
-        )
-
-
-def _warn_if_short(history: History, phase: Phase, n_rows: int, time_limit: float) -> None:
-    """Warn of a model that has learned less than it was to, and say why."""
-    if history.interrupted:
-        warn_user(
-            "Training was interrupted: the model is the best state so far. "
-            "Call fit again to train to the end.",
-            InterruptedFitWarning,
-        )
-        return
-    done = max((r["steps"] for r in history.epochs if r["phase"] == phase.name), default=0)
-    epoch = math.ceil(n_rows / phase.batch_size)
-    hardly = done < epoch or done < min(_FEW_STEPS, phase.steps / 10)
-    if done < phase.steps and hardly and math.isfinite(time_limit):
-        warn_user(
-            f"time_limit={time_limit:g} s ended training after {done} of {phase.steps} steps, when "
-            f"{min(1.0, done / epoch):.0%} of the rows had been seen once: the model has hardly "
-            "learned. Give it more time or fewer rows.",
-            ShortFitWarning,
-        )
-
-
-def _features_in(X: Any, table: pd.DataFrame) -> dict[str, Any]:
-    """Return what scikit-learn keeps of the columns: their number and, if all are text, names."""
-    noted = BaseEstimator()
-    try:
-        validate_data(noted, table if hasattr(X, "columns") else X, skip_check_array=True)
-    except TypeError as error:  # labels of several types
-        raise TableTypeError(str(error)) from None
-    return vars(noted) | {"n_features_in_": table.shape[1]}
 
 
 def _read_validation(
