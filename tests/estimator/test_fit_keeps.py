@@ -113,10 +113,10 @@ class Before:
 # --- every stage -------------------------------------------------------------------------------
 
 STAGES = {
-    "check": (tabular, "_check"),
+    "check": (tabular, "check_table"),
     "resolve": ("kind", "_resolve"),
     "read target": ("kind", "_read_target"),
-    "features": (tabular, "_features_in"),
+    "features": (tabular, "features_in"),
     "learn the columns": (TableEncoder, "fit"),
     "encode": (TableEncoder, "transform"),
     "encode all": ("kind", "_encode_training"),
@@ -124,7 +124,7 @@ STAGES = {
     "make network": ("kind", "_make_network"),
     "make phases": ("kind", "_make_phases"),
     "train": (tabular, "train"),
-    "check weights": (tabular, "_check_finite"),
+    "check weights": (tabular, "check_finite"),
     "finish": ("kind", "_finish"),
 }
 

@@ -45,7 +45,7 @@ def interactions_data(
     Returns
     -------
     DataFrame (top, top)
-        Φ of :meth:`model.interactions`: half of what a pair adds together off the diagonal, what a
+        Φ of ``model.interactions``: half of what a pair adds together off the diagonal, what a
         feature adds without any pair on it.
 
     Examples

@@ -153,7 +153,7 @@ def test_the_version_is_known():
 
 def test_the_shell_completes_commands():
     """Ask the way bash does."""
-    asked = {"_SASANET_COMPLETE": "complete_bash", "COMP_WORDS": "sasanet exp", "COMP_CWORD": "1"}
+    asked = {"_SASANET_COMPLETE": "complete_bash", "COMP_WORDS": "sasanet expl", "COMP_CWORD": "1"}
     from typer.testing import CliRunner
 
     from sasanet.cli.app import app
