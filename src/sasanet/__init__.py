@@ -16,6 +16,7 @@ test keeps it so:
 - ``network``: cells → value of any coalition, and its Shapley values by formula or learned
 - ``training``: the one training loop, its losses and settings
 - ``teachers``: labels softened by out-of-fold predictions of trees and splines
+- ``streaming``: tables larger than memory, to learn from: sketches, and encoded rows on disk
 - ``estimator``: scikit-learn's contract: ``SASANetClassifier`` and ``SASANetRegressor``
 - ``baselines``: other self-attributing networks, same encoder, loop and estimator base
 - ``audit``: how true the attributions are, measured

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from sasanet.errors import FileWriteError, InvalidInputError, SasanetError
 
-_HOST = re.sub(r"[^A-Za-z0-9]", "_", socket.gethostname())[:32]
+HOST = re.sub(r"[^A-Za-z0-9]", "_", socket.gethostname())[:32]
 
 
 @contextlib.contextmanager
@@ -38,7 +38,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
     path = Path(path)
     remove_stale_drafts(path.parent, path.name)
     # The name keeps its ending, which may matter to whoever writes.
-    draft = path.with_name(f".draft-{_HOST}-{os.getpid()}-{secrets.token_hex(4)}.{path.name}")
+    draft = path.with_name(f".draft-{HOST}-{os.getpid()}-{secrets.token_hex(4)}.{path.name}")
     try:
         yield draft
         _flush_to_disk(draft)
@@ -88,11 +88,11 @@ def check_can_make(folder: str | Path) -> None:
 def remove_stale_drafts(folder: Path, name: str | None = None) -> None:
     """Remove drafts, of one file or of all, whose process on this machine is gone."""
     of_file = ".*" if name is None else re.escape(name)
-    mark = re.compile(rf"\.draft-{_HOST}-(\d+)-[0-9a-f]+\.{of_file}")
+    mark = re.compile(rf"\.draft-{HOST}-(\d+)-[0-9a-f]+\.{of_file}")
     with contextlib.suppress(OSError):
         for other in folder.iterdir():
             found = mark.fullmatch(other.name)
-            if found and not _is_running(int(found[1])):
+            if found and not is_running(int(found[1])):
                 with contextlib.suppress(OSError):
                     other.unlink()
 
@@ -102,7 +102,8 @@ def _flush_to_disk(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _is_running(process: int) -> bool:
+def is_running(process: int) -> bool:
+    """Tell whether a process of this machine is there; where asking is not safe, say that it is."""
     if os.name != "posix":  # elsewhere asking is not safe: leave the draft
         return True
     try:

@@ -7,8 +7,8 @@ from sklearn.base import clone
 
 from sasanet import SASANetClassifier, SASANetRegressor, load
 from sasanet.errors import InvalidInputError
-from sasanet.estimator.class_weights import class_factors
-from sasanet.estimator.tabular import _read_validation
+from sasanet.estimator.fitting.class_weights import class_factors
+from sasanet.estimator.fitting.data import read_validation
 from sasanet.table.target import read_classes
 
 QUICK = {"random_state": 0, "max_epochs": 3, "teacher_weight": 0}
@@ -35,6 +35,10 @@ def test_weights_of_classes_are_weights_of_their_rows(rare):
     assert np.abs(outputs(by_class, X) - outputs(plain, X)).min() > 0.1  # the twin: no weights
 
 
+def counts(target):
+    return np.bincount(target.numbers.astype(int), minlength=len(target.labels))
+
+
 def test_balanced_classes_weigh_the_same(rare):
     X, y = rare
     plain, balanced = (
@@ -42,7 +46,7 @@ def test_balanced_classes_weigh_the_same(rare):
     )
     assert abs(balanced.base_value_[0]) < 1e-9 < 1 < abs(plain.base_value_[0])
     assert (balanced.predict(X) == "yes").sum() > 2 * (plain.predict(X) == "yes").sum()
-    found = class_factors("balanced", read_classes(y, np.ones(400)))
+    found = class_factors("balanced", read_classes(y, np.ones(400)), counts)
     assert found @ np.unique(y, return_counts=True)[1] == pytest.approx(400)
 
 
@@ -56,10 +60,10 @@ def test_weights_multiply_those_of_rows_and_reach_given_validation_rows(rare):
         np.log(rows[y == "yes"].sum() / rows[y == "no"].sum())
     )
     read = both.encoder_, both.target_, torch.device("cpu")
-    stop = _read_validation((X[:50], y[:50]), *read, class_factors(given, both.target_))
+    stop = read_validation((X[:50], y[:50]), *read, class_factors(given, both.target_, counts))
     ratio = stop.weights[torch.from_numpy(y[:50] == "yes")][0] / stop.weights.min()
     assert float(ratio) == pytest.approx(3)
-    stop = _read_validation((X[:50], y[:50]), *read, None)  # the twin: no weights
+    stop = read_validation((X[:50], y[:50]), *read, None)  # the twin: no weights
     assert (stop.weights == 1).all()
 
 

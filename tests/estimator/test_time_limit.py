@@ -8,7 +8,7 @@ import pytest
 
 from sasanet import Architecture, SASANetClassifier, SASANetRegressor
 from sasanet.errors import ShortFitWarning
-from sasanet.estimator import soft_labels
+from sasanet.estimator.fitting import soft_labels
 from sasanet.teachers import SoftLabels, TeacherSettings, panel, soften_labels
 from sasanet.teachers.data import TeacherData
 from sasanet.teachers.trees import Trees

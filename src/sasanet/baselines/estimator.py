@@ -14,13 +14,14 @@ from torch import Tensor
 
 from sasanet.arrays import Floats
 from sasanet.baselines.network import BaselineNetwork, prediction_batch_loss
-from sasanet.estimator.tabular import FitData, TabularModel
+from sasanet.estimator.fitting.data import FitData
+from sasanet.estimator.tabular import TabularModel
 from sasanet.explanation.explanation import Explanation
 from sasanet.network import inference
 from sasanet.table.columns import Columns
 from sasanet.table.encoder import TableEncoder
 from sasanet.training.hyperparameters import Hyperparameters, resolve_training
-from sasanet.training.loop import Phase, Rows
+from sasanet.training.loop import Phase
 from sasanet.training.phases import early_stopping
 from sasanet.validation import read_real, read_sizes
 
@@ -65,7 +66,7 @@ class BaselineModel(TabularModel):
         phase = Phase(
             name="prediction",
             loss=partial(self._make_loss(), objective=objective),
-            steps=settings.steps(len(data.cells)),
+            steps=settings.steps(data.n_trained),
             batch_size=settings.batch_size,
             learning_rate=settings.learning_rate,
             weight_decay=settings.weight_decay,
@@ -73,10 +74,9 @@ class BaselineModel(TabularModel):
         )
         return (phase,)
 
-    def _finish(self, network: BaselineNetwork, rows: Rows, data: FitData) -> dict[str, Any]:
-        del data
+    def _finish(self, network: BaselineNetwork, data: FitData) -> dict[str, Any]:
         with torch.no_grad():
-            network.after_training(rows)
+            network.after_training(data.rows_in_memory())
         return {}
 
     @property

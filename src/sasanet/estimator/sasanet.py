@@ -12,14 +12,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 
 from sasanet.arrays import Floats
-from sasanet.estimator import soft_labels
-from sasanet.estimator.class_weights import ClassWeight, class_factors
 from sasanet.estimator.classifier_regressor import TabularRegressor
 from sasanet.estimator.deciding import DecidingModel
+from sasanet.estimator.fitting import soft_labels
+from sasanet.estimator.fitting.class_weights import ClassWeight, class_factors
+from sasanet.estimator.fitting.data import FitData
+from sasanet.estimator.fitting.given import TrainingTable
 from sasanet.estimator.one_row import OneRowClassifier, OneRowModel
-from sasanet.estimator.tabular import FitData
 from sasanet.network import inference
 from sasanet.network.architecture import Architecture, find_architecture
 from sasanet.network.sasanet import SASANet
@@ -27,7 +29,7 @@ from sasanet.table.encoder import TableEncoder
 from sasanet.table.target import Target
 from sasanet.teachers import SoftLabels, read_teachers
 from sasanet.training.hyperparameters import SASANetHyperparameters, resolve
-from sasanet.training.loop import Phase, Rows
+from sasanet.training.loop import Phase
 from sasanet.training.phases import sasanet_phases
 
 _IMPORTANCE_ROWS = 256  # of the training table, evenly spaced; with many classes fewer
@@ -106,19 +108,19 @@ class SASANetModel(OneRowModel, DecidingModel):
         return soft_labels.with_knots(data, settings.architecture.n_knots), settings
 
     def _make_network(self, data: FitData, settings: SASANetHyperparameters) -> SASANet:
-        cap = data.target.cap(len(data.cells))
+        cap = data.target.cap(data.n_trained)
         return SASANet(data.columns, data.n_outputs, settings.architecture, cap, settings.dropout)
 
     def _make_phases(self, data: FitData, settings: SASANetHyperparameters) -> Sequence[Phase]:
         objective = data.objective(settings.architecture.full_share)
-        return sasanet_phases(settings, len(data.cells), data.validation, objective)
+        return sasanet_phases(settings, data.n_trained, data.validation, objective)
 
-    def _finish(self, network: SASANet, rows: Rows, data: FitData) -> dict[str, Any]:
+    def _finish(self, network: SASANet, data: FitData) -> dict[str, Any]:
         """Measure the importance of every feature: mean |φ| over training rows and classes."""
         if network.attribution is None:
             return {}
         n_rows = max(_FEWEST_IMPORTANCE_ROWS, _IMPORTANCE_ROWS // data.n_outputs)
-        some = rows.cells[:: math.ceil(len(rows) / n_rows)].cpu()
+        some = torch.from_numpy(data.cells[:: math.ceil(len(data.cells) / n_rows)])
         sizes = inference.attributions(network, some).abs().mean((0, 2)).numpy()
         return {"feature_importances_": sizes * data.target.scale}
 
@@ -247,8 +249,8 @@ class SASANetClassifier(OneRowClassifier, SASANetModel):
         )
         self.class_weight = class_weight
 
-    def _class_factors(self, target: Target) -> Floats | None:
-        return class_factors(self.class_weight, target)
+    def _class_factors(self, target: Target, table: TrainingTable) -> Floats | None:
+        return class_factors(self.class_weight, target, table.counts)
 
 
 class SASANetRegressor(TabularRegressor, SASANetModel):

@@ -10,83 +10,33 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 import torch
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor
 
-from sasanet.arrays import Floats, Masks
-from sasanet.errors import InvalidInputError
-from sasanet.estimator.device import pick_device
-from sasanet.estimator.fit_checks import check_finite, check_table, features_in, warn_if_short
+from sasanet.arrays import Floats
+from sasanet.estimator.fitting.checks import check_finite, warn_if_short
+from sasanet.estimator.fitting.data import FitData
+from sasanet.estimator.fitting.device import pick_device
+from sasanet.estimator.fitting.given import Given, Maker, TrainingTable, training_table
 from sasanet.explanation.explanation import Explanation
 from sasanet.explanation.players import Players
 from sasanet.network import inference
 from sasanet.network.interface import TabularNetwork
 from sasanet.network.layers import GLOBAL_GENERATOR
-from sasanet.table.columns import Columns
 from sasanet.table.encoder import EncodedTable, TableEncoder
 from sasanet.table.reading import read_table
 from sasanet.table.target import Target
 from sasanet.training.hyperparameters import Hyperparameters
-from sasanet.training.loop import Phase, Rows, train
-from sasanet.training.losses import Objective
+from sasanet.training.loop import Phase, Surroundings, train
 from sasanet.validation import our_refusals
-
-_TRAINING_TIME = 0.4  # of a time limit: the network's, whatever came before it
-
-
-@dataclass(frozen=True)
-class FitData:
-    """What one fit learns from: an encoded table with its labels and weights.
-
-    cells [n, N] (NaN absent), labels [n] as the network reads them, weights [n]; ``kept`` marks the
-    user's rows that these are, ``validation`` holds rows to stop by, ``n_rows`` counts the held-out
-    rows too, ``start`` is when ``fit`` began.
-    """
-
-    encoder: TableEncoder
-    target: Target
-    cells: NDArray[np.float32]
-    labels: Floats
-    weights: Floats
-    kept: Masks
-    validation: Rows | None
-    n_rows: int
-    device: torch.device
-    seed: int
-    start: float
-
-    @property
-    def columns(self) -> Columns:
-        """What the network must know of the columns."""
-        return Columns(self.encoder.places, self.encoder.is_number)
-
-    @property
-    def n_outputs(self) -> int:
-        """How many numbers are predicted: one, or one per class."""
-        return len(self.target.base)
-
-    def rows(self) -> Rows:
-        """Return the rows on the device."""
-        return put_rows(self.cells, self.labels, self.weights, self.device)
-
-    def objective(self, full_share: float) -> Objective:
-        """Return what predictions are judged by."""
-        base = torch.tensor(self.target.network_base, dtype=torch.float32, device=self.device)
-        return Objective(self.target.task, base, full_share)
-
-    def time_left(self, time_limit: float) -> float:
-        """Return the seconds that ``fit`` has left of its limit; the network's share is kept."""
-        left = time_limit - (time.monotonic() - self.start)
-        return max(left, time_limit * _TRAINING_TIME)
 
 
 class TabularModel(BaseEstimator):
@@ -117,9 +67,9 @@ class TabularModel(BaseEstimator):
     def _read_target(self, y: Any, weights: Floats) -> Target:
         raise NotImplementedError
 
-    def _class_factors(self, target: Target) -> Floats | None:
+    def _class_factors(self, target: Target, table: TrainingTable) -> Floats | None:
         """Return how much the rows of each class count, if not the same: (C,)."""
-        del target
+        del target, table
         return None
 
     def _soften_labels(
@@ -138,9 +88,9 @@ class TabularModel(BaseEstimator):
     def _make_phases(self, data: FitData, settings: Any) -> Sequence[Phase]:
         raise NotImplementedError
 
-    def _finish(self, network: Any, rows: Rows, data: FitData) -> dict[str, Any]:
+    def _finish(self, network: Any, data: FitData) -> dict[str, Any]:
         """Return further attributes that end with the fit."""
-        del network, rows, data
+        del network, data
         return {}
 
     # --- fitting ------------------------------------------------------------------------------
@@ -148,81 +98,73 @@ class TabularModel(BaseEstimator):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         validation: tuple[Any, Any] | None = None,
+        *,
+        target: str | None = None,
+        scratch: str | Path | None = None,
     ) -> Self:
         """Learn from a table and its labels.
 
         Parameters
         ----------
-        X : table (n, d)
+        X : table (n, d), or source
             A DataFrame (numbers, strings, categories, booleans; cells may be missing),
-            an array, or any table pandas can read through Arrow.
+            an array, or any table pandas can read through Arrow. With ``target`` also a source
+            that may be larger than memory: a Parquet file or folder, a pyarrow Dataset, Table or
+            RecordBatchReader, or an iterable of DataFrames.
         y : array-like (n,)
             Labels.
-        sample_weight : array-like (n,), optional
-            How much each row counts.
+        sample_weight : array-like (n,) or str, optional
+            How much each row counts; with ``target`` the name of a column.
         validation : (X, y), optional
             Rows that choose the best epoch; by default ``validation_fraction`` of the rows.
+        target : str, optional
+            The column of X that holds the labels, in place of ``y``.
+        scratch : path, optional
+            Folder for the encoded rows of a table that is too large for memory (1 to 4 bytes a
+            cell), by default the system's for temporary files. They are removed afterwards.
 
         Returns
         -------
         self
         """
         start = time.monotonic()
-        table, weights = check_table(type(self).__name__, X, y, sample_weight)
-        features = features_in(X, table)
-        settings = self._resolve(len(table))
-        target = self._read_target(y, weights)
-        if (factors := self._class_factors(target)) is not None:
-            weights = weights * factors[target.numbers.astype(int)]
-            target = self._read_target(y, weights)  # the base value follows the weights
-        data = self._encode_training(table, target, weights, validation, settings, start)
-        data, settings = self._soften_labels(data, settings, table, y)
-        fitted = self._train(data, settings)
-        self._keep(fitted | features)
+        given = Given(X, y, sample_weight, target, scratch)
+        maker = Maker(type(self).__name__, self._make_encoder, self._resolve)
+        with training_table(given, maker, self.random_state, start) as table:
+            settings = self._resolve(table.n_rows)
+            meaning, factors = self._learn_target(table)
+            data = self._encode_training(table, meaning, factors, validation, settings)
+            data, settings = self._soften_labels(data, settings, *table.given)
+            data = table.store(data, settings)
+            fitted = self._train(data, settings)
+        self._keep(fitted | table.features)
         return self
+
+    def _learn_target(self, table: TrainingTable) -> tuple[Target, Floats | None]:
+        """Return what the labels mean, and how much the rows of each class count."""
+        target = self._read_target(table.labels, table.weights)
+        factors = self._class_factors(target, table)
+        if factors is not None:  # the base value follows the weights
+            weights = table.weights * factors[target.numbers.astype(int)]
+            target = self._read_target(table.labels, weights)
+        return table.exact(target), factors
 
     def _encode_training(
         self,
-        table: pd.DataFrame,
+        table: TrainingTable,
         target: Target,
-        weights: Floats,
+        factors: Floats | None,
         validation: tuple[Any, Any] | None,
         settings: Hyperparameters,
-        start: float,
     ) -> FitData:
-        """Hold rows out, learn the columns from the others, and encode both."""
+        """Learn the columns and encode the rows: all of them, or of a large table a sample."""
         with our_refusals():
             random = check_random_state(self.random_state)
-        device = pick_device(self.device)
-        held_out = target.hold_out(0 if validation else settings.validation_fraction, random)
-        if not weights[~held_out].any():  # all rows that count would only be stopped by
-            held_out[:] = False
-        encoder = self._make_encoder()
-        # Levels that only held-out rows have are learned as unseen, and need no warning.
-        cells = encoder.fit(table[~held_out]).transform(table, warn=False)
-        stop = None
-        if validation:
-            stop = _read_validation(
-                validation, encoder, target, device, self._class_factors(target)
-            )
-        elif weights[held_out].any():
-            stop = put_rows(cells[held_out], target.numbers[held_out], weights[held_out], device)
-        return FitData(
-            encoder=encoder,
-            target=target.forget_labels(),
-            cells=cells[~held_out],
-            labels=target.numbers[~held_out],
-            weights=weights[~held_out],
-            kept=~held_out,
-            validation=stop,
-            n_rows=len(table),
-            device=device,
-            seed=random.randint(2**31 - 1),
-            start=start,
-        )
+        chance = random, pick_device(self.device)
+        return table.encode(self._make_encoder(), target, factors, validation, settings, chance)
 
     def _train(self, data: FitData, settings: Hyperparameters) -> dict[str, Any]:
         """Make the network, train it, and return everything the fit is to leave."""
@@ -235,12 +177,12 @@ class TabularModel(BaseEstimator):
             torch.Generator().manual_seed(data.seed),
             data.time_left(settings.time_limit),
             settings.verbose,
-            dropout,
+            Surroundings(dropout),
         )
         check_finite(network)
-        warn_if_short(history, phases[0], len(rows), settings.time_limit)
+        warn_if_short(history, phases[0], data.n_trained, settings.time_limit)
         fitted = {"encoder_": data.encoder, "target_": data.target, "network_": network}
-        return fitted | {"history_": history.epochs} | self._finish(network, rows, data)
+        return fitted | {"history_": history.epochs} | self._finish(network, data)
 
     def _make_seeded_network(
         self, data: FitData, settings: Hyperparameters
@@ -314,29 +256,3 @@ class TabularModel(BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         return tags
-
-
-def _read_validation(
-    validation: tuple[Any, Any],
-    encoder: TableEncoder,
-    target: Target,
-    device: torch.device,
-    factors: Floats | None,
-) -> Rows:
-    """Return the rows that the user gave to choose the best epoch by."""
-    if not isinstance(validation, list | tuple) or len(validation) != 2:
-        raise InvalidInputError(
-            f"validation must be a pair of a table and its labels, got {type(validation).__name__}"
-        )
-    table, labels = read_table(validation[0]), validation[1]
-    with our_refusals():
-        check_consistent_length(table, labels)
-    numbers = target.read(labels)
-    weights = np.ones(len(table)) if factors is None else factors[numbers.astype(int)]
-    return put_rows(encoder.transform(table), numbers, weights, device)
-
-
-def put_rows(cells: Any, targets: Floats, weights: Floats, device: torch.device) -> Rows:
-    """Put encoded rows on the device; weights are relative, so their mean becomes 1."""
-    tensors = (cells, targets, weights / weights.mean())
-    return Rows(*(torch.as_tensor(part, dtype=torch.float32).to(device) for part in tensors))

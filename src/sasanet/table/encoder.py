@@ -113,13 +113,8 @@ class TableEncoder:
         """Learn the columns of a table (anything ``read_table`` reads)."""
         frame = read_table(X)
         check_names(frame)
-        names, codes = (
-            [str(label) for label in frame.columns],
-            {str(c) for c in self.categorical_features},
-        )
-        if strangers := codes.difference(names):
-            what = f"{short(sorted(strangers))} not in {short(names)}"
-            raise InvalidInputError(f"categorical_features must name columns of X, got {what}.")
+        names = [str(label) for label in frame.columns]
+        codes = self.code_columns(names)
         self.columns = tuple(
             learn_column(frame.iloc[:, j], name, self.n_knots, name in codes, self.min_level_count)
             for j, name in enumerate(names)
@@ -127,6 +122,14 @@ class TableEncoder:
         warn_of_unique_levels(self.columns, len(frame))
         self.named = all(isinstance(label, str) for label in frame.columns)
         return self
+
+    def code_columns(self, names: Sequence[str]) -> set[str]:
+        """Return the columns to be read as categories whatever they hold."""
+        codes = {str(c) for c in self.categorical_features}
+        if strangers := codes.difference(names):
+            what = f"{short(sorted(strangers))} not in {short(list(names))}"
+            raise InvalidInputError(f"categorical_features must name columns of X, got {what}.")
+        return codes
 
     def transform(self, X: Any, warn: bool = True) -> NDArray[np.float32]:
         """Return the place of every cell, float32 [n, d], NaN where the cell is missing."""

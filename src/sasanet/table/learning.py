@@ -27,11 +27,24 @@ def learn_column(
     series: pd.Series, name: str, n_knots: int, as_category: bool, min_count: int
 ) -> Column:
     """Learn one column, as a category if asked to or if it holds something else than numbers."""
-    typed = as_category or isinstance(series.dtype, pd.CategoricalDtype | pd.StringDtype)
-    found = [] if typed or series.dtype.kind in "iuf" else factor(series, name)[1]
-    if not typed and set(map(family, found)) <= {"number"}:
+    if column_kind(series, name, as_category) != "category":
         return _learn_numbers(read_numbers(series, name), name, n_knots, min_count)
     levels = _learn_levels(series, name, min_count)
+    return category_column(name, levels)
+
+
+def column_kind(series: pd.Series, name: str, as_category: bool) -> str:
+    """Return "category", "number", or "" for a column that holds nothing."""
+    if as_category or isinstance(series.dtype, pd.CategoricalDtype | pd.StringDtype):
+        return "category"
+    if series.dtype.kind in "iuf":
+        return "number"
+    kinds = set(map(family, factor(series, name)[1]))
+    return "" if not kinds else "number" if kinds == {"number"} else "category"
+
+
+def category_column(name: str, levels: Sequence[Level]) -> Column:
+    """Return a category with these levels."""
     if len(levels) > _MOST_LEVELS:
         what = f"must have at most {_MOST_LEVELS} levels, got {len(levels)}"
         raise InvalidInputError(f"Column {name!r} {what}. Group its levels or drop it.")
@@ -71,13 +84,13 @@ def _learn_numbers(values: Floats, name: str, n_knots: int, min_count: int) -> C
     scale = float(np.abs(values).max()) or 1.0  # sums and squares of 1e308 would overflow
     mean, std = scale * float((values / scale).mean()), scale * float((values / scale).std())
     if min_count > 1:
-        values = scale * _averaged(values / scale, min_count)
+        values = scale * averaged(values / scale, min_count)
     distinct, counts = np.unique(values, return_counts=True)
     knots = tuple(choose_knots(distinct, counts.astype(float), n_knots).tolist())
     return Column(name, "number", (), knots, mean, std or 1.0)
 
 
-def _averaged(values: Floats, count: int) -> Floats:
+def averaged(values: Floats, count: int) -> Floats:
     """Replace each value by the mean of its group of so many neighbours in order of size."""
     ordered = np.sort(values)
     starts = np.arange(max(1, len(ordered) // count)) * count  # the last group takes the rest

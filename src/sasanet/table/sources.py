@@ -79,8 +79,10 @@ def is_source(given: Any) -> bool:
     return isinstance(given, Iterator)
 
 
-def open_source(given: Any) -> Source:
+def open_source(given: Any, rows_per_part: int = ROWS_PER_PART) -> Source:
     """Return a table in parts, whatever it is; no rows are read yet.
+
+    A row group of a file with more than ``rows_per_part`` rows is divided.
 
     Examples
     --------
@@ -89,10 +91,10 @@ def open_source(given: Any) -> Source:
     [2, 1]
     """
     if isinstance(given, str | os.PathLike):
-        return _open_path(Path(given))
+        return _open_path(Path(given), rows_per_part)
     kind = _arrow_kind(given)
     if kind == "Dataset":
-        return _open_dataset(given)
+        return _open_dataset(given, rows_per_part)
     if kind == "Table":
         names = tuple(map(str, given.column_names))
         return Source(lambda: _slices(_table_frames(given)), names, *_sizes(given.num_rows))
@@ -231,7 +233,7 @@ def _conform(batch: Any, names: list[str], part: _FilePart) -> Any:
     return pa.RecordBatch.from_arrays(columns, names=names)
 
 
-def _open_path(path: Path) -> Source:
+def _open_path(path: Path, rows_per_part: int) -> Source:
     if not path.exists():
         raise InvalidInputError(f"There is no file or folder {path}; check its name.")
     dataset = need_package("pyarrow.dataset", "parquet")
@@ -240,7 +242,7 @@ def _open_path(path: Path) -> Source:
         found = dataset.dataset(
             files, format="parquet", partitioning="hive", partition_base_dir=str(path)
         )
-    return _open_dataset(found)
+    return _open_dataset(found, rows_per_part)
 
 
 def _parquet_files(folder: Path) -> list[str]:
@@ -257,7 +259,7 @@ def _parquet_files(folder: Path) -> list[str]:
     return list(map(str, found))
 
 
-def _open_dataset(dataset: Any) -> Source:
+def _open_dataset(dataset: Any, rows_per_part: int) -> Source:
     names = tuple(_names(dataset.schema))
     try:
         fragments = list(dataset.get_fragments())
@@ -266,7 +268,7 @@ def _open_dataset(dataset: Any) -> Source:
     if not all(hasattr(fragment, "path") for fragment in fragments):  # tables in memory
         return _scanned(dataset, names)
     fragments.sort(key=lambda fragment: fragment.path)
-    parts = tuple(_file_parts(fragments, dataset.schema))
+    parts = tuple(_file_parts(fragments, dataset.schema, rows_per_part))
     files = [fragment.filesystem.get_file_info(fragment.path) for fragment in fragments]
     identity = [(file.path, file.size) for file in files]
     n_rows = sum(part.n_rows for part in parts)
@@ -280,7 +282,7 @@ def _scanned(dataset: Any, names: tuple[str, ...]) -> Source:
     return Source(parts, names)
 
 
-def _file_parts(fragments: Iterable[Any], schema: Any) -> Iterator[_FilePart]:
+def _file_parts(fragments: Iterable[Any], schema: Any, rows_per_part: int) -> Iterator[_FilePart]:
     first = 0
     for fragment in fragments:
         with _one_sentence(fragment.path):
@@ -288,8 +290,8 @@ def _file_parts(fragments: Iterable[Any], schema: Any) -> Iterator[_FilePart]:
             sizes = [fragment.count_rows()] if groups is None else [g.num_rows for g in groups]
         for index, size in enumerate(sizes):
             group = None if groups is None else groups[index].id
-            for start in range(0, size, ROWS_PER_PART):
-                n_rows = min(ROWS_PER_PART, size - start)
+            for start in range(0, size, rows_per_part):
+                n_rows = min(rows_per_part, size - start)
                 yield _FilePart(fragment, schema, group, first, start, n_rows)
                 first += n_rows
 

@@ -23,6 +23,10 @@ class LearningRate:
         cosine = 0.5 * (1 + math.cos(math.pi * min(done, 1.0)))
         return self.peak * min(1.0, self.step / self.warm_up) * cosine
 
+    def go_on(self, step: int, seconds: float) -> None:
+        """Continue after so many steps, as if they had been taken until now."""
+        self.step, self.start = step, time.monotonic() - seconds
+
     def over(self) -> bool:
         """Tell whether all steps are done, or all the time is gone."""
         # However short the limit, one step is taken: an untrained model would be mistaken for a

@@ -8,9 +8,9 @@ how fast, its weight decay, its share of the time and what it may be stopped by.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -19,50 +19,15 @@ from tqdm.auto import tqdm
 from sasanet.malloc import steady_heap
 from sasanet.network.interface import WHOLE, TabularNetwork
 from sasanet.network.layers import dropout_from
+from sasanet.training.checkpoint import Checkpoint, pack_generators, part_of, unpack_generators
 from sasanet.training.learning_rate import LearningRate
 from sasanet.training.optimizer import AdamW, clip_gradients
+from sasanet.training.rows import Batchable, Rows
+
+__all__ = ["Batchable", "EarlyStopping", "History", "Phase", "Rows", "Surroundings", "train"]
 
 _LONGEST_GRADIENT = 1.0
 _WARM_UP = 100  # steps
-
-
-class Batchable(Protocol):
-    """Rows the loop can shuffle and cut into batches; the loss knows what is in them."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, index: Tensor | slice) -> Self: ...
-
-    @property
-    def device(self) -> torch.device:
-        """Where the rows are."""
-        ...
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Encoded rows on one device: cells [n, N] (NaN absent), targets [n], weights [n]."""
-
-    cells: Tensor
-    targets: Tensor
-    weights: Tensor
-
-    def __len__(self) -> int:
-        return len(self.cells)
-
-    def __getitem__(self, index: Tensor | slice) -> Rows:
-        return Rows(self.cells[index], self.targets[index], self.weights[index])
-
-    @property
-    def device(self) -> torch.device:
-        """Where the rows are."""
-        return self.cells.device
-
-    @property
-    def present(self) -> Tensor:
-        """Which cells are present: [n, N] bool."""
-        return ~self.cells.isnan()
-
 
 # The loss of one batch. Each belongs to the network and the rows it is written for, hence Any.
 BatchLoss = Callable[[Any, Any, torch.Generator], Tensor]
@@ -99,6 +64,21 @@ class History:
     interrupted: bool = False
 
 
+@dataclass(frozen=True)
+class Surroundings:
+    """What a training may have around it: a checkpoint to go on from, and fellow workers.
+
+    ``dropout`` draws dropout (by default torch's global generator does, which several fits at once
+    would share). ``average`` replaces the gradients of the parameters by their means over all
+    workers; ``agree`` returns whether any worker has to stop.
+    """
+
+    dropout: torch.Generator | None = None
+    checkpoint: Checkpoint | None = None
+    average: Callable[[Sequence[nn.Parameter]], None] | None = None
+    agree: Callable[[bool], bool] = bool
+
+
 def train(
     network: TabularNetwork,
     rows: Batchable,
@@ -106,65 +86,167 @@ def train(
     generator: torch.Generator,
     time_limit: float = math.inf,
     verbose: bool = False,
-    dropout_generator: torch.Generator | None = None,
+    surroundings: Surroundings | None = None,
 ) -> History:
     """Run every phase; on Ctrl-C keep the best state so far and say so in the history.
 
-    ``generator`` draws batches and coalitions; ``dropout_generator`` draws dropout (by default
-    torch's global one does, which several fits at once would share).
+    ``generator`` draws batches and coalitions.
     """
+    around = surroundings or Surroundings()
     history = History()
+    generators = {"rows": generator}
+    if around.dropout is not None:
+        generators["dropout"] = around.dropout
+    saved = around.checkpoint.load() if around.checkpoint else None
+    done = saved[1]["phase"] if saved else 0
     # Gradients whatever the caller's mode: an interrupt may have left it switched off.
-    with steady_heap(), torch.enable_grad(), dropout_from(network, dropout_generator):
-        for phase in phases:
+    with steady_heap(), torch.enable_grad(), dropout_from(network, around.dropout):
+        for number, phase in enumerate(phases):
+            if number < done:
+                continue
+            run = _Run(network, phase, number, generators, time_limit, history, around)
+            if saved and number == done:
+                run.unpack(*saved)
             try:
-                _run_phase(network, rows, phase, generator, time_limit, verbose, history)
+                run.go(rows, verbose)
             except KeyboardInterrupt:
                 history.interrupted = True
                 break
+    _keep_end(network, len(phases), saved, history, around)
     network.eval()
     return history
 
 
-def _run_phase(
+def _keep_end(
     network: TabularNetwork,
-    rows: Batchable,
-    phase: Phase,
-    generator: torch.Generator,
-    time_limit: float,
-    verbose: bool,
+    n_phases: int,
+    saved: tuple[dict[str, Tensor], dict[str, Any]] | None,
     history: History,
+    around: Surroundings,
 ) -> None:
-    learned = _freeze_others(network, phase)
-    optimizer = _make_optimizer(network, learned, phase)
-    rate = LearningRate(phase.learning_rate, phase.steps, _WARM_UP, time_limit * phase.time_share)
-    best = _Best(network, phase.early_stopping)
-    bar = tqdm(total=phase.steps, desc=phase.name, disable=not verbose)
-    try:
-        while not (rate.over() or best.patience_is_over()):
-            _set_modes(network, phase)
-            losses = []
-            for batch in _batches(rows, phase.batch_size, generator):
-                current = rate.next()
-                loss = phase.loss(network, batch, generator)
-                optimizer.zero_grad()
-                loss.backward()
-                clip_gradients(learned, _LONGEST_GRADIENT)
-                optimizer.step(current)
-                losses.append(loss.item())
-                bar.update()
-                if rate.over():
-                    break
-            network.eval()
-            record: dict[str, Any] = {"phase": phase.name, "train_loss": sum(losses) / len(losses)}
-            record |= best.judge()
-            record |= {"steps": rate.step, "seconds": rate.seconds()}
-            history.epochs.append(record)
-            bar.set_postfix(loss=f"{record.get('validation_loss', record['train_loss']):.4g}")
-    finally:
-        bar.close()
-        best.restore()
-        network.requires_grad_(True)
+    """Write the trained weights, or read those of a training that had ended before."""
+    if around.checkpoint is None or history.interrupted:
+        return
+    if saved and saved[1]["phase"] == n_phases:
+        network.load_state_dict(part_of(saved[0], "network."))
+        history.epochs = saved[1]["epochs"]
+        return
+    tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
+    around.checkpoint.save(tensors, {"phase": n_phases, "epochs": history.epochs})
+
+
+class _Run:
+    """One phase while it runs: everything that a checkpoint of it must hold."""
+
+    def __init__(
+        self,
+        network: TabularNetwork,
+        phase: Phase,
+        number: int,
+        generators: Mapping[str, torch.Generator],
+        time_limit: float,
+        history: History,
+        around: Surroundings,
+    ) -> None:
+        self.network, self.phase, self.number = network, phase, number
+        self.generators, self.history, self.around = generators, history, around
+        self.learned = _freeze_others(network, phase)
+        self.optimizer = _make_optimizer(network, self.learned, phase)
+        limit = time_limit * phase.time_share
+        self.rate = LearningRate(phase.learning_rate, phase.steps, _WARM_UP, limit)
+        self.best = _Best(network, phase.early_stopping)
+        self.losses: list[float] = []  # of this epoch's batches
+        self.epoch_start = self.generators["rows"].get_state()  # the order follows from it
+        self.resumes = False
+
+    def go(self, rows: Batchable, verbose: bool) -> None:
+        """Train to the end of the phase."""
+        bar = tqdm(
+            total=self.phase.steps,
+            initial=self.rate.step,
+            desc=self.phase.name,
+            disable=not verbose,
+        )
+        try:
+            while self.resumes or not (self._over() or self.best.patience_is_over()):
+                self._run_epoch(rows, bar)
+                record = self._judge()
+                loss = record.get("validation_loss", record["train_loss"])
+                bar.set_postfix(loss=f"{loss:.4g}")
+        finally:
+            bar.close()
+            self.best.restore()
+            self.network.requires_grad_(True)
+
+    def _over(self) -> bool:
+        return self.around.agree(self.rate.over())
+
+    def _run_epoch(self, rows: Batchable, bar: Any) -> None:
+        _set_modes(self.network, self.phase)
+        generator, keeper = self.generators["rows"], self.around.checkpoint
+        for batch in self._batches(rows):
+            if self._over():
+                break
+            current = self.rate.next()
+            loss = self.phase.loss(self.network, batch, generator)
+            self.optimizer.zero_grad()
+            loss.backward()
+            if self.around.average is not None:
+                self.around.average(self.learned)
+            clip_gradients(self.learned, _LONGEST_GRADIENT)
+            self.optimizer.step(current)
+            self.losses.append(loss.item())
+            bar.update()
+            if keeper is not None and keeper.due():
+                keeper.save(*self.pack())
+        self.network.eval()
+
+    def _batches(self, rows: Batchable) -> Any:
+        """Begin an epoch, or find the place in it where a killed training stopped."""
+        generator = self.generators["rows"]
+        if not self.resumes:
+            self.epoch_start = generator.get_state()
+            return rows.batches(self.phase.batch_size, generator)
+        self.resumes = False
+        present = generator.get_state()
+        generator.set_state(self.epoch_start)
+        batches = rows.batches(self.phase.batch_size, generator, skip=len(self.losses))
+        generator.set_state(present)
+        return batches
+
+    def _judge(self) -> dict[str, Any]:
+        """Note what became of an epoch."""
+        mean = sum(self.losses) / len(self.losses)
+        record: dict[str, Any] = {"phase": self.phase.name, "train_loss": mean}
+        record |= self.best.judge()
+        record |= {"steps": self.rate.step, "seconds": self.rate.seconds()}
+        self.history.epochs.append(record)
+        self.losses = []
+        return record
+
+    def pack(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Return the whole state of the training."""
+        tensors = {f"network.{name}": value for name, value in self.network.state_dict().items()}
+        tensors |= {f"optimizer.{n}": t for n, t in self.optimizer.state().items()}
+        tensors |= {f"best.{name}": value for name, value in (self.best.state or {}).items()}
+        tensors |= pack_generators(self.generators)
+        tensors["epoch_start"] = self.epoch_start
+        tensors["losses"] = torch.tensor(self.losses, dtype=torch.float64)
+        tensors["best_loss"] = torch.tensor(self.best.loss, dtype=torch.float64)
+        record = {"phase": self.number, "epochs": self.history.epochs, "since": self.best.since}
+        return tensors, {**record, "step": self.rate.step, "seconds": self.rate.seconds()}
+
+    def unpack(self, tensors: dict[str, Tensor], record: dict[str, Any]) -> None:
+        """Go back to a state that :meth:`pack` returned."""
+        self.network.load_state_dict(part_of(tensors, "network."))
+        self.optimizer.load(part_of(tensors, "optimizer."))
+        self.best.state = part_of(tensors, "best.") or None
+        self.best.loss, self.best.since = tensors["best_loss"].item(), record["since"]
+        self.epoch_start, self.losses = tensors["epoch_start"], tensors["losses"].tolist()
+        unpack_generators(self.generators, tensors)
+        self.history.epochs = record["epochs"]
+        self.rate.go_on(record["step"], record["seconds"])
+        self.resumes = True
 
 
 def _freeze_others(network: TabularNetwork, phase: Phase) -> list[nn.Parameter]:
@@ -181,13 +263,6 @@ def _set_modes(network: TabularNetwork, phase: Phase) -> None:
     network.eval()
     for part in phase.parts:
         network.get_submodule(part).train()
-
-
-def _batches(rows: Batchable, size: int, generator: torch.Generator) -> Iterator[Batchable]:
-    """Yield the rows once, shuffled."""
-    order = torch.randperm(len(rows), generator=generator)
-    for start in range(0, len(rows), size):
-        yield rows[order[start : start + size].to(rows.device)]
 
 
 def _make_optimizer(network: TabularNetwork, learned: list[nn.Parameter], phase: Phase) -> AdamW:

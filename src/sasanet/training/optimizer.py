@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.optim.adamw import adamw
 
 _BETAS, _EPSILON = (0.9, 0.99), 1e-8
+_STATE = ("mean", "square", "count")  # of each parameter
 
 
 def clip_gradients(learned: Sequence[nn.Parameter], longest: float) -> None:
@@ -60,6 +61,20 @@ class AdamW:
         for group, _ in self.groups:
             for moments in group:
                 moments.parameter.grad = None
+
+    def state(self) -> dict[str, Tensor]:
+        """Return all that the next step depends on, beside parameters and gradients."""
+        every = [moments for group, _ in self.groups for moments in group]
+        return {
+            f"{number}.{name}": getattr(moments, name)
+            for number, moments in enumerate(every)
+            for name in _STATE
+        }
+
+    def load(self, state: Mapping[str, Tensor]) -> None:
+        """Go on from what :meth:`state` returned."""
+        for name, tensor in self.state().items():
+            tensor.copy_(state[name])
 
     @torch.no_grad()
     def step(self, rate: float) -> None:

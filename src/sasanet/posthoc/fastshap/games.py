@@ -5,7 +5,7 @@ Sizes: B rows, N features, M coalitions, K outputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from torch.nn import functional as F
 from sasanet.arrays import Floats, Masks
 from sasanet.errors import InvalidInputError
 from sasanet.network.interface import TabularNetwork
+from sasanet.training.rows import shuffled_batches
 from sasanet.validation import read_choice
 
 
@@ -33,6 +34,10 @@ class PositionedRows:
 
     def __getitem__(self, index: Tensor | slice) -> PositionedRows:
         return PositionedRows(self.cells[index], self.positions[index])
+
+    def batches(self, size: int, generator: torch.Generator, skip: int = 0) -> Iterator[Any]:
+        """Yield the rows once, shuffled."""
+        return shuffled_batches(self, size, generator, skip)
 
     @property
     def device(self) -> torch.device:

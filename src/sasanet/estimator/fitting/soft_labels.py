@@ -9,7 +9,7 @@ import pandas as pd
 import torch
 
 from sasanet.errors import ShortFitWarning, warn_user
-from sasanet.estimator.tabular import FitData
+from sasanet.estimator.fitting.data import FitData
 from sasanet.table.thinning import recode, thin_knots
 from sasanet.teachers import (
     SoftLabels,
@@ -19,8 +19,6 @@ from sasanet.teachers import (
     soften_labels,
 )
 from sasanet.training.hyperparameters import SASANetHyperparameters
-
-_TEACHER_TIME = 1 / 3  # of the time limit
 
 
 def soften(
@@ -37,7 +35,7 @@ def soften(
     teaching = TeacherSettings(
         task=data.target.task,
         weight=settings.teacher_weight,
-        time_limit=settings.time_limit * _TEACHER_TIME,
+        time_limit=data.teacher_time(settings.time_limit),
         n_threads=torch.get_num_threads(),
         seed=data.seed,
         own=make_teachers(estimators, given, data.kept, data.target, data.weights),

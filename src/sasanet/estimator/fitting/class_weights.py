@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from numbers import Real
 from typing import Any
 
@@ -15,7 +15,9 @@ from sasanet.table.target import Target
 ClassWeight = Mapping[Any, float] | str | None
 
 
-def class_factors(class_weight: ClassWeight, target: Target) -> Floats | None:
+def class_factors(
+    class_weight: ClassWeight, target: Target, rows_of_class: Callable[[Target], Floats]
+) -> Floats | None:
     """Return the factor of each class: (C,), or None if all count the same.
 
     Parameters
@@ -25,14 +27,16 @@ def class_factors(class_weight: ClassWeight, target: Target) -> Floats | None:
         n / (C · n_c) for a class with n_c of the n rows.
     target : Target
         The training labels.
+    rows_of_class : callable
+        Returns n_c of every class of a target: (C,).
     """
     if class_weight is None:
         return None
     if isinstance(class_weight, Mapping):
         return _named_factors(class_weight, target.labels)
     if isinstance(class_weight, str) and class_weight == "balanced":
-        counts = np.bincount(target.numbers.astype(int), minlength=len(target.labels))
-        return np.asarray(len(target.numbers) / (len(counts) * counts))
+        counts = rows_of_class(target)
+        return np.asarray(counts.sum() / (len(counts) * counts))
     raise InvalidInputError(
         f"class_weight must be None, 'balanced' or a dict of weights, got {class_weight!r}."
     )

@@ -1,0 +1,115 @@
+"""What one fit learns from."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.utils import check_consistent_length
+
+from sasanet.arrays import Floats, Masks
+from sasanet.errors import InvalidInputError
+from sasanet.streaming.store import StoredRows
+from sasanet.table.columns import Columns
+from sasanet.table.encoder import TableEncoder
+from sasanet.table.reading import read_table
+from sasanet.table.target import Target
+from sasanet.training.losses import Objective
+from sasanet.training.rows import Rows
+from sasanet.validation import our_refusals
+
+_TRAINING_TIME = 0.4  # of a time limit: the network's, whatever came before it
+_TEACHER_TIME = 1 / 3  # of a time limit, at most
+
+
+@dataclass(frozen=True)
+class FitData:
+    """What one fit learns from: an encoded table with its labels and weights.
+
+    cells [n, N] (NaN absent), labels [n] as the network reads them, weights [n]; ``kept`` marks the
+    user's rows that these are, ``validation`` holds rows to stop by, ``n_rows`` counts the held-out
+    rows too, ``start`` is when ``fit`` began. Of a table larger than memory these are a sample, and
+    ``stored`` holds all rows; ``still_needed`` are the seconds that storing them will take.
+    """
+
+    encoder: TableEncoder
+    target: Target
+    cells: NDArray[np.float32]
+    labels: Floats
+    weights: Floats
+    kept: Masks
+    validation: Rows | None
+    n_rows: int
+    device: torch.device
+    seed: int
+    start: float
+    stored: StoredRows | None = None
+    still_needed: float = 0.0
+
+    @property
+    def columns(self) -> Columns:
+        """What the network must know of the columns."""
+        return Columns(self.encoder.places, self.encoder.is_number)
+
+    @property
+    def n_outputs(self) -> int:
+        """How many numbers are predicted: one, or one per class."""
+        return len(self.target.base)
+
+    @property
+    def n_trained(self) -> int:
+        """How many rows the network is trained on."""
+        return len(self.cells) if self.stored is None else len(self.stored)
+
+    def rows(self) -> Rows | StoredRows:
+        """Return the rows to train on."""
+        return self.rows_in_memory() if self.stored is None else self.stored
+
+    def rows_in_memory(self) -> Rows:
+        """Return the rows that are in memory, on the device: all of them, or a sample."""
+        return put_rows(self.cells, self.labels, self.weights, self.device)
+
+    def objective(self, full_share: float) -> Objective:
+        """Return what predictions are judged by."""
+        base = torch.tensor(self.target.network_base, dtype=torch.float32, device=self.device)
+        return Objective(self.target.task, base, full_share)
+
+    def teacher_time(self, time_limit: float) -> float:
+        """Return the seconds that teachers may take."""
+        passed = time.monotonic() - self.start + self.still_needed
+        return max(0.0, min(time_limit * _TEACHER_TIME, time_limit * (1 - _TRAINING_TIME) - passed))
+
+    def time_left(self, time_limit: float) -> float:
+        """Return the seconds that ``fit`` has left of its limit; the network's share is kept."""
+        left = time_limit - (time.monotonic() - self.start)
+        return max(left, time_limit * _TRAINING_TIME)
+
+
+def read_validation(
+    validation: tuple[Any, Any],
+    encoder: TableEncoder,
+    target: Target,
+    device: torch.device,
+    factors: Floats | None,
+) -> Rows:
+    """Return the rows that the user gave to choose the best epoch by."""
+    if not isinstance(validation, list | tuple) or len(validation) != 2:
+        raise InvalidInputError(
+            f"validation must be a pair of a table and its labels, got {type(validation).__name__}"
+        )
+    table, labels = read_table(validation[0]), validation[1]
+    with our_refusals():
+        check_consistent_length(table, labels)
+    numbers = target.read(labels)
+    weights = np.ones(len(table)) if factors is None else factors[numbers.astype(int)]
+    return put_rows(encoder.transform(table), numbers, weights, device)
+
+
+def put_rows(cells: Any, targets: Floats, weights: Floats, device: torch.device) -> Rows:
+    """Put encoded rows on the device; weights are relative, so their mean becomes 1."""
+    tensors = (cells, targets, weights / weights.mean())
+    return Rows(*(torch.as_tensor(part, dtype=torch.float32).to(device) for part in tensors))

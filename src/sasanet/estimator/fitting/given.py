@@ -1,0 +1,153 @@
+"""What the user gave to ``fit``: a table and its labels in memory, or a source to be read in parts.
+
+A source that is small is read into memory, so that it gives the model that ``fit(X, y)`` gives. A
+table in memory that is very large is read in parts, so that a fit takes little memory beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sasanet.errors import InvalidInputError
+from sasanet.estimator.fitting.checks import check_table
+from sasanet.estimator.fitting.in_memory import TableInMemory
+from sasanet.estimator.fitting.streamed import StreamedTable
+from sasanet.streaming.parts import Reader, Roles
+from sasanet.streaming.scratch import scratch_folder
+from sasanet.table.encoder import TableEncoder
+from sasanet.table.reading import read_table
+from sasanet.table.sources import Source, check_has_columns, is_source, open_source
+from sasanet.training.hyperparameters import Hyperparameters
+
+MOST_CELLS = 2**25  # of a table that is learned from in memory: 256 MB as float64
+_ROWS_AT_ONCE = 2**17
+_TARGET, _WEIGHT = "\0target", "\0weight"  # columns that join a table in memory
+
+TrainingTable = TableInMemory | StreamedTable
+
+
+@dataclass(frozen=True)
+class Given:
+    """The arguments of ``fit``."""
+
+    X: Any
+    y: Any
+    sample_weight: Any
+    target: str | None
+    scratch: str | Path | None
+
+
+@dataclass(frozen=True)
+class Maker:
+    """What a table must know of the estimator that learns from it."""
+
+    name: str
+    encoder: Callable[[], TableEncoder]
+    resolve: Callable[[int], Hyperparameters]  # settings for so many rows
+
+
+@contextmanager
+def training_table(given: Given, maker: Maker, seed: Any, start: float) -> Iterator[TrainingTable]:
+    """Yield what is to be learned from; a temporary folder is gone afterwards."""
+    name = maker.name
+    if given.target is None and not is_source(given.X):
+        table = read_table(given.X)
+        if table.size <= MOST_CELLS:
+            yield TableInMemory(name, given.X, given.y, given.sample_weight, start)
+            return
+        source, roles = _join(name, table, given)
+    else:
+        source, roles = _open(name, given)
+        source, whole = _read_small(source)
+        if whole is not None:
+            X, y, weights = roles.split(whole)
+            given_weights = None if roles.weight is None else weights
+            yield TableInMemory(name, X, y, given_weights, start)
+            return
+    settings = maker.resolve(2)  # what is wrong with them is said before anything is read
+    with scratch_folder(given.scratch) as folder:
+        number = int(seed) % 2**31 if isinstance(seed, int | np.integer) else 0
+        reader = Reader(source, folder, number, verbose=settings.verbose)
+        yield StreamedTable(reader, roles, maker.encoder(), settings.time_limit, start)
+
+
+def _open(estimator: str, given: Given) -> tuple[Source, Roles]:
+    """Return a source and the names of its target and weights, or refuse what is missing."""
+    if given.y is not None or not isinstance(given.target, str):
+        raise InvalidInputError(
+            f"{estimator} requires y to be passed with a table in memory, and the name of a column "
+            f"as target with a source, got y={type(given.y).__name__} and target={given.target!r}"
+        )
+    if given.sample_weight is not None and not isinstance(given.sample_weight, str):
+        raise InvalidInputError(
+            "sample_weight must name a column where target does, got "
+            f"{type(given.sample_weight).__name__}"
+        )
+    source = open_source(given.X, rows_per_part=2**62)  # a row group is read in one go
+    roles = Roles(given.target, given.sample_weight)
+    if source.names is not None:
+        wanted = [name for name in (roles.target, roles.weight) if name is not None]
+        check_has_columns(wanted, source.names, "The source")
+    return source, roles
+
+
+def _read_small(source: Source) -> tuple[Source, pd.DataFrame | None]:
+    """Return the whole table where it is small, else a source of all its rows."""
+    if source.n_rows is not None and source.names is not None:
+        if source.n_rows * len(source.names) > MOST_CELLS:
+            return source, None
+        return source, _concatenated(list(source.frames(None, _ROWS_AT_ONCE)))
+    frames, cells = source.frames(None, _ROWS_AT_ONCE), 0
+    read: list[pd.DataFrame] = []
+    for frame in frames:
+        read.append(frame)
+        cells += frame.size
+        if cells > MOST_CELLS:
+            whole = chain(read, frames) if source.once else None
+            return (source if whole is None else replace(open_source(whole), once=True)), None
+    return source, _concatenated(read)
+
+
+def _concatenated(frames: list[pd.DataFrame]) -> pd.DataFrame:
+    if not frames:
+        raise InvalidInputError("A source must have rows, got Found array with 0 sample(s).")
+    return pd.concat(frames, ignore_index=True)
+
+
+def _join(estimator: str, table: pd.DataFrame, given: Given) -> tuple[Source, Roles]:
+    """Return a large table in memory as a source, with its labels and weights as columns."""
+    table, weights = check_table(estimator, table, given.y, given.sample_weight)
+    labels = pd.Series(np.asarray(given.y) if not hasattr(given.y, "dtype") else given.y)
+    labels = labels.reset_index(drop=True)
+    ones = given.sample_weight is None
+
+    def slices() -> Iterator[pd.DataFrame]:
+        for start in range(0, len(table), _ROWS_AT_ONCE):
+            rows = slice(start, start + _ROWS_AT_ONCE)
+            part = table.iloc[rows].reset_index(drop=True)
+            part[_TARGET] = labels.iloc[rows].to_numpy()
+            if not ones:
+                part[_WEIGHT] = weights[rows]
+            yield part
+
+    found = open_source(_Slices(slices))
+    counted = replace(found, n_rows=len(table))
+    return counted, Roles(_TARGET, None if ones else _WEIGHT)
+
+
+@dataclass(frozen=True)
+class _Slices:
+    """Tables that can be gone through again and again."""
+
+    make: Any
+
+    def __iter__(self) -> Iterator[pd.DataFrame]:
+        return iter(self.make())

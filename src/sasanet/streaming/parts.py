@@ -1,0 +1,131 @@
+"""The rows of a source, part by part: features, labels and weights, until its time is over."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+from tqdm.auto import tqdm
+
+from sasanet.arrays import Floats
+from sasanet.errors import InvalidInputError
+from sasanet.streaming.scratch import full_disk
+from sasanet.table.sources import Source, check_has_columns
+
+_CELLS_AT_ONCE = 2**22  # read at once: 32 MB
+_MOST_ROWS = 2**17
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which columns are the target and the weights; all others are features."""
+
+    target: Any
+    weight: Any = None
+
+    def split(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series, Floats]:
+        """Return features, labels and weights [n] of a table."""
+        named = [name for name in (self.target, self.weight) if name is not None]
+        columns = list(frame.columns)
+        check_has_columns(named, columns, "The table")
+        labels = frame.iloc[:, columns.index(self.target)]
+        weights = np.ones(len(frame))
+        if self.weight is not None:
+            weights = _read_weights(frame.iloc[:, columns.index(self.weight)], self.weight)
+        return frame.drop(columns=named), labels, weights
+
+
+def _read_weights(series: pd.Series, name: str) -> Floats:
+    try:
+        weights = series.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError):
+        weights = np.array([np.nan])
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise InvalidInputError(
+            f"sample_weight must name a column of finite numbers of at least 0, got {name!r} with "
+            "other cells; mend or drop these rows"
+        )
+    return weights
+
+
+@dataclass
+class Reader:
+    """The frames of a source that can be read as often as needed, in an order of its own.
+
+    Parts come in random order where they can be read alone, so that those that time allows are a
+    fair sample. ``chosen`` lists the parts of the first reading, once it is over: the next ones
+    read the same. What can be read only once is kept in ``folder``.
+    """
+
+    source: Source
+    folder: Path
+    seed: int
+    columns: Sequence[str] | None = None
+    chosen: list[int] | None = None
+    verbose: bool = False
+
+    def frames(self, what: str, end: float) -> Iterator[tuple[int, pd.DataFrame]]:
+        """Yield tables and the numbers of their first rows until ``end``, but at least one."""
+        first_time = self.chosen is None
+        bar = tqdm(
+            total=self.source.n_rows,
+            desc=what,
+            unit=" rows",
+            unit_scale=True,
+            disable=not self.verbose,
+        )
+        done: list[int] = []
+        with bar:
+            for number, frames in self._parts():
+                done.append(number)
+                for first, frame in frames:
+                    yield first, frame
+                    bar.update(len(frame))
+                    if time.monotonic() > end:
+                        break
+                if time.monotonic() > end:
+                    break
+        if first_time:
+            self.chosen = done
+
+    def _parts(self) -> Iterator[tuple[int, Iterator[tuple[int, pd.DataFrame]]]]:
+        if self.source.once and self.chosen is not None:
+            yield from ((number, self._spooled(number)) for number in self.chosen)
+        elif self.source.n_parts is None:
+            most = len(self.chosen) if self.chosen is not None else None
+            for number, part in enumerate(self.source.parts()):
+                if number == most:
+                    break
+                yield number, self._read(part, number)
+        else:
+            order = np.random.RandomState(self.seed).permutation(self.source.n_parts).tolist()
+            parts = list(self.source.parts())
+            for number in order if self.chosen is None else self.chosen:
+                yield number, self._read(parts[number], number)
+
+    def _read(self, part: Any, number: int) -> Iterator[tuple[int, pd.DataFrame]]:
+        names = self.columns if self.columns is not None else self.source.names
+        rows = _MOST_ROWS if names is None else _CELLS_AT_ONCE // max(1, len(names))
+        first = part.first_row
+        for piece, frame in enumerate(part.frames(self.columns, max(1, min(rows, _MOST_ROWS)))):
+            if self.source.once:
+                self._spool(frame, first, number, piece)
+            yield first, frame
+            first += len(frame)
+
+    def _spool(self, frame: pd.DataFrame, first: int, number: int, piece: int) -> None:
+        """Keep a table that will not come again."""
+        try:
+            joblib.dump((first, frame), self.folder / f"read-{number:06d}-{piece:06d}")
+        except OSError as error:
+            raise full_disk(self.folder, error) from None
+
+    def _spooled(self, number: int) -> Iterator[tuple[int, pd.DataFrame]]:
+        for file in sorted(self.folder.glob(f"read-{number:06d}-*")):
+            yield joblib.load(file)  # written by this very fit, in a folder of its own

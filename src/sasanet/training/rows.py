@@ -1,0 +1,82 @@
+"""Rows that can be trained on: shuffled, cut into batches, and found again after an interruption.
+
+The order of an epoch depends on the generator's state at its beginning alone, so that a fit that
+goes on from a checkpoint meets the same batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import torch
+from torch import Tensor
+
+
+class Batchable(Protocol):
+    """Rows the loop can go through; the loss knows what is in a batch."""
+
+    def __len__(self) -> int: ...
+
+    def batches(self, size: int, generator: torch.Generator, skip: int = 0) -> Iterator[Any]:
+        """Yield the rows once, shuffled, so many at a time, but for the first ``skip`` batches.
+
+        Whatever the order needs is drawn before the first batch.
+        """
+        ...
+
+
+class Indexable(Protocol):
+    """Rows in memory."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: Tensor | slice) -> Self: ...
+
+    @property
+    def device(self) -> torch.device:
+        """Where the rows are."""
+        ...
+
+
+def shuffled_batches(
+    rows: Indexable, size: int, generator: torch.Generator, skip: int
+) -> Iterator[Indexable]:
+    """Yield rows in memory once, in random order."""
+    order = torch.randperm(len(rows), generator=generator)
+    return _cut(rows, order, size, skip)
+
+
+def _cut(rows: Indexable, order: Tensor, size: int, skip: int) -> Iterator[Indexable]:
+    for start in range(skip * size, len(rows), size):
+        yield rows[order[start : start + size].to(rows.device)]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Encoded rows on one device: cells [n, N] (NaN absent), targets [n], weights [n]."""
+
+    cells: Tensor
+    targets: Tensor
+    weights: Tensor
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def __getitem__(self, index: Tensor | slice) -> Rows:
+        return Rows(self.cells[index], self.targets[index], self.weights[index])
+
+    def batches(self, size: int, generator: torch.Generator, skip: int = 0) -> Iterator[Any]:
+        """Yield the rows once, shuffled."""
+        return shuffled_batches(self, size, generator, skip)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the rows are."""
+        return self.cells.device
+
+    @property
+    def present(self) -> Tensor:
+        """Which cells are present: [n, N] bool."""
+        return ~self.cells.isnan()
