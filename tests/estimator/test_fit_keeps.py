@@ -18,6 +18,7 @@ from sasanet import Architecture, SASANetClassifier
 from sasanet.baselines import NAMClassifier
 from sasanet.errors import InterruptedFitWarning, InvalidInputError
 from sasanet.estimator import tabular
+from sasanet.estimator.fitting import in_memory
 from sasanet.table.encoder import TableEncoder
 from sasanet.training import loop
 from sasanet.training.optimizer import clip_gradients
@@ -113,10 +114,10 @@ class Before:
 # --- every stage -------------------------------------------------------------------------------
 
 STAGES = {
-    "check": (tabular, "check_table"),
+    "check": (in_memory, "check_table"),
     "resolve": ("kind", "_resolve"),
     "read target": ("kind", "_read_target"),
-    "features": (tabular, "features_in"),
+    "features": (in_memory, "features_in"),
     "learn the columns": (TableEncoder, "fit"),
     "encode": (TableEncoder, "transform"),
     "encode all": ("kind", "_encode_training"),

@@ -79,10 +79,10 @@ def is_source(given: Any) -> bool:
     return isinstance(given, Iterator)
 
 
-def open_source(given: Any, rows_per_part: int = ROWS_PER_PART) -> Source:
+def open_source(given: Any, rows_per_part: int | None = None) -> Source:
     """Return a table in parts, whatever it is; no rows are read yet.
 
-    A row group of a file with more than ``rows_per_part`` rows is divided.
+    A row group of a file with more than ``rows_per_part`` rows is divided (by default 131,072).
 
     Examples
     --------
@@ -90,6 +90,7 @@ def open_source(given: Any, rows_per_part: int = ROWS_PER_PART) -> Source:
     >>> [part.n_rows for part in source.parts()]
     [2, 1]
     """
+    rows_per_part = rows_per_part or ROWS_PER_PART
     if isinstance(given, str | os.PathLike):
         return _open_path(Path(given), rows_per_part)
     kind = _arrow_kind(given)

@@ -24,7 +24,7 @@ SCORE = X["a"] + np.where(X["c"] == "red", 1.5, 0) + 0.3 * RANDOM.normal(size=N)
 Y = pd.Series(np.where(SCORE > 0.5, "yes", "no"), name="y")
 FULL = X.assign(y=Y)
 QUICK = {"network": Architecture(width=8, marginal_layers=(8,)), "random_state": 0}
-QUICK |= {"max_epochs": 4, "teacher_weight": 0, "validation_fraction": 0, "batch_size": 64}
+QUICK |= {"max_epochs": 4, "teacher_weight": 0, "validation_fraction": 0, "batch_size": 32}
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,8 @@ def test_a_large_source_gives_nearly_that_model(folder, in_memory, tmp_path, kin
     assert found.encoder_.columns[2] == in_memory.encoder_.columns[2]
     np.testing.assert_allclose(found.encoder_.columns[0].knots, in_memory.encoder_.columns[0].knots)
     np.testing.assert_allclose(found.base_value_, in_memory.base_value_)
-    assert found.score(X, Y) > in_memory.score(X, Y) - 0.03 > 0.8
+    both = [model.decision_function(X) for model in (found, in_memory)]
+    assert np.corrcoef(both)[0, 1] > 0.95
     e = found.explain(X[:20])
     np.testing.assert_allclose(e.prediction, found.decision_function(X[:20]), atol=1e-5)
 
