@@ -20,6 +20,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from bench.accuracy import rivals
 from bench.accuracy.rivals import Settings, System, Task, grid, one_hot
 from sasanet import ARCHITECTURES, Architecture, SASANetClassifier, SASANetRegressor, baselines
+from sasanet.network.architecture import find_architecture
 
 WHOLE, LONG = "SASANet (paper)", "SASANet (paper long)"
 ABLATIONS = ("SASANet-p", "SASANet-d")
@@ -105,7 +106,10 @@ def _network(name: str, limits: Limits, wide: bool) -> System:
 def _sasanet(network: str | Architecture, limits: Limits) -> Fit:
     def fit(task: Task, settings: Settings) -> Any:
         kind = SASANetRegressor if task.regression else SASANetClassifier
-        model = kind(network, random_state=task.seed, time_limit=limits.of(task), **settings)
+        shape = {"dropout": settings["dropout"]} if "dropout" in settings else {}
+        other = {name: value for name, value in settings.items() if name not in shape}
+        ours = replace(find_architecture(network), **shape) if shape else network
+        model = kind(ours, random_state=task.seed, time_limit=limits.of(task), **other)
         return model.fit(task.X, task.y)
 
     return fit

@@ -191,7 +191,6 @@ def test_wrong_columns_at_predict_show_a_diff_of_names(fitted):
     [
         {"network": "transformer"},
         {"learning_rate": 0},
-        {"dropout": 1.0},
         {"batch_size": 0},
         {"batch_size": "large"},
         {"max_epochs": 1.5},

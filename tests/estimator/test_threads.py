@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ from sasanet.training import loop
 RANDOM = np.random.default_rng(0)
 X = pd.DataFrame({"a": RANDOM.normal(size=80), "b": RANDOM.choice(["x", "y"], 80)})
 Y = np.where(X["a"] > 0, "yes", "no")
-SETTINGS = {"max_epochs": 2, "batch_size": 16, "dropout": 0.3, "random_state": 0}
+SETTINGS = {"max_epochs": 2, "batch_size": 16, "random_state": 0}
 SEQUENCE = Architecture(
     marginal="sequence",
     attribution="attention",
@@ -25,14 +26,15 @@ SEQUENCE = Architecture(
     marginal_layers=(8,),
     attribution_layers=(8,),
     attribution_steps=3,
+    dropout=0.3,
 )
 MODELS = {
     "set": lambda: SASANetClassifier(
-        Architecture(width=8, marginal_layers=(8,)), teacher_weight=0, **SETTINGS
+        Architecture(width=8, marginal_layers=(8,), dropout=0.3), teacher_weight=0, **SETTINGS
     ),
     "sequence": lambda: SASANetClassifier(SEQUENCE, **SETTINGS),
-    "NAM": lambda: NAMClassifier(layers=(8, 4), feature_dropout=0.2, **SETTINGS),
-    "SSCN": lambda: SSCNClassifier(width=8, heads=2, **SETTINGS),
+    "NAM": lambda: NAMClassifier(layers=(8, 4), dropout=0.3, feature_dropout=0.2, **SETTINGS),
+    "SSCN": lambda: SSCNClassifier(width=8, heads=2, dropout=0.3, **SETTINGS),
 }
 
 
@@ -88,9 +90,13 @@ def test_two_fits_at_once_with_one_seed_are_the_fit_alone(make, alone):
 
 def test_dropout_matters_here(make, alone):
     """Else the test above would say nothing."""
-    settings = {"dropout": 0.0}
+    model = make()
+    if isinstance(model, SASANetClassifier):
+        model.set_params(network=replace(model.network, dropout=0.0))
+    else:
+        model.set_params(dropout=0.0)
     with pytest.raises(AssertionError):
-        check_equal(alone, [make().set_params(**settings).fit(X, Y)])
+        check_equal(alone, [model.fit(X, Y)])
 
 
 def test_dropout_from_the_global_generator_is_noticed(make, monkeypatch):

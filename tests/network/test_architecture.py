@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import FrozenInstanceError, replace
 
+import numpy as np
 import pytest
 
 from sasanet.errors import InvalidInputError
@@ -200,6 +201,31 @@ def test_steps_must_be_a_whole_number(steps):
         "Architecture.attribution_steps must be None or a whole number of at least 0, "
         f"got {steps!r}"
     )
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "must"),
+    [
+        ("dropout", 1, "'auto' or a number at least 0 and below 1"),
+        ("dropout", -0.1, "'auto' or a number at least 0 and below 1"),
+        ("dropout", float("nan"), "'auto' or a number at least 0 and below 1"),
+        ("dropout", "some", "'auto' or a number at least 0 and below 1"),
+        ("weight_decay", -0.1, "a number at least 0"),
+        ("weight_decay", float("nan"), "a number at least 0"),
+        ("weight_decay", float("inf"), "a number at least 0"),
+        ("weight_decay", "auto", "a number at least 0"),
+    ],
+)
+def test_regularisation_out_of_range_is_refused(field, value, must):
+    with pytest.raises(InvalidInputError) as caught:
+        Architecture(**{field: value})
+    assert str(caught.value) == f"Architecture.{field} must be {must}, got {value!r}"
+
+
+def test_numbers_of_numpy_become_pythons():
+    found = Architecture(dropout=np.float32(0.5), weight_decay=np.float16(0))
+    assert (type(found.dropout), type(found.weight_decay)) == (float, float)
+    assert Architecture().dropout == "auto"
 
 
 # --- plain data ------------------------------------------------------------------------------

@@ -15,8 +15,6 @@ PARAMETERS = {
     "network": "set",
     "preset": "default",
     "learning_rate": 2e-3,
-    "weight_decay": 1e-2,
-    "dropout": 0.1,
     "batch_size": "auto",
     "max_epochs": "auto",
     "patience": "auto",
@@ -95,13 +93,21 @@ def test_given_numbers_replace_auto():
     assert found.verbose is True
 
 
-AUTO = {"dropout": "auto", "validation_fraction": "auto", "teacher_weight": "auto"}
+AUTO = {"validation_fraction": "auto", "teacher_weight": "auto"}
 
 
 @pytest.mark.parametrize(("n_rows", "dropout", "held_out"), [(9_999, 0.3, 0.2), (10_000, 0.1, 0.1)])
 def test_small_tables_are_held_back_more(n_rows, dropout, held_out):
     found = resolved(n_rows, **AUTO | {"teacher_weight": 0})
     assert (found.dropout, found.validation_fraction) == (dropout, held_out)
+
+
+@pytest.mark.parametrize("n_rows", [300, 50_000])
+def test_a_shape_of_ones_own_says_how_it_is_regularised(n_rows):
+    found = resolved(n_rows, network=Architecture(dropout=0.4, weight_decay=0.0))
+    assert (found.dropout, found.weight_decay) == (0.4, 0.0)
+    found = resolved(n_rows, network=Architecture())
+    assert (found.dropout, found.weight_decay) == (resolved(n_rows).dropout, 0.01)
 
 
 @pytest.mark.parametrize(("n_rows", "held_out"), [(9_999, 0.2), (10_000, 0.1)])
@@ -233,11 +239,6 @@ BAD = [
     ("learning_rate", 0),
     ("learning_rate", -1.0),
     ("learning_rate", math.nan),
-    ("weight_decay", -0.1),
-    ("weight_decay", math.nan),
-    ("dropout", -0.1),
-    ("dropout", 1),
-    ("dropout", math.nan),
     ("teacher_weight", -0.1),
     ("teacher_weight", 1),
     ("teacher_weight", "trees"),
@@ -259,8 +260,6 @@ BUGS = [
     ("learning_rate", "fast"),
     ("learning_rate", None),
     ("learning_rate", math.inf),
-    ("weight_decay", math.inf),
-    ("dropout", "some"),
     ("time_limit", "1h"),
     ("batch_size", None),
     ("batch_size", math.nan),
@@ -293,7 +292,11 @@ def test_a_parameter_of_another_kind_gets_one_sentence(name, value):
     ("name", "value", "sentence"),
     [
         ("learning_rate", 0, "learning_rate must be 'auto' or a number above 0, got 0"),
-        ("dropout", 1, "dropout must be 'auto' or a number at least 0 and below 1, got 1"),
+        (
+            "teacher_weight",
+            1,
+            "teacher_weight must be 'auto' or a number at least 0 and below 1, got 1",
+        ),
         ("patience", 0, "patience must be 'auto' or a whole number of at least 1, got 0"),
     ],
 )
@@ -306,8 +309,6 @@ def test_the_sentence_says_what_must_hold(name, value, sentence):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("weight_decay", 0),
-        ("dropout", 0),
         ("validation_fraction", 0),
         ("batch_size", 1),
         ("time_limit", math.inf),

@@ -88,7 +88,7 @@ def test_prediction_alone_gets_all_the_time(network):
 
 
 def test_only_prediction_decays_its_matrices():
-    prediction, attribution = phases_of(learned(10), weight_decay=0.03)
+    prediction, attribution = phases_of(learned(10, weight_decay=0.03))
     assert (prediction.weight_decay, attribution.weight_decay) == (0.03, 0)
 
 

@@ -74,9 +74,8 @@ def _other_settings(draw: Draw) -> dict[str, Any]:
     # An ablation that cannot explain has nothing to check here.
     shape = draw.one_of([shape for shape in shapes if shape.get("attribution") != "none"])
     return {
-        "network": type(TINY)(**fields | shape),
+        "network": type(TINY)(**fields | shape | {"dropout": draw.one_of((0.0, 0.5))}),
         "validation_fraction": draw.one_of((0.0, 0.2, "auto")),
-        "dropout": draw.one_of((0.0, 0.5)),
         "min_level_count": draw.one_of((1, 1, 2, 5, 1000)),
     }
 

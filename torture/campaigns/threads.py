@@ -10,6 +10,7 @@ import functools
 import threading
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ import pandas as pd
 from sasanet import SASANetClassifier, SASANetRegressor
 from torture.case import Outcome, describe, expect
 from torture.draw import Draw
-from torture.models import raw, small_model, tiny
+from torture.models import TINY, raw, small_model, tiny
 
 N_THREADS = 8
 _JOBS_EACH = 12
@@ -88,7 +89,8 @@ def _fit(draw: Draw) -> Job:
     teacher = 0.5 if draw.happens(0.05) else 0.0
 
     def fit() -> bytes:
-        model = tiny(kind, seed, dropout=0.3, max_epochs=2, teacher_weight=teacher).fit(X, y)
+        network = replace(TINY, dropout=0.3)
+        model = tiny(kind, seed, network=network, max_epochs=2, teacher_weight=teacher).fit(X, y)
         weights = model.network_.state_dict()
         return b"".join(weights[name].numpy().tobytes() for name in sorted(weights))
 

@@ -46,8 +46,6 @@ class SASANetModel(OneRowModel, DecidingModel):
         *,
         preset: str = "default",
         learning_rate: float | str = "auto",
-        weight_decay: float = 1e-2,
-        dropout: float | str = "auto",
         batch_size: int | str = "auto",
         max_epochs: int | str = "auto",
         patience: int | str = "auto",
@@ -64,8 +62,6 @@ class SASANetModel(OneRowModel, DecidingModel):
         self.network = network
         self.preset = preset
         self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.dropout = dropout
         self.batch_size = batch_size
         self.max_epochs = max_epochs
         self.patience = patience
@@ -131,17 +127,14 @@ class SASANetClassifier(OneRowClassifier, SASANetModel):
     network : str or Architecture, default="set"
         The network's shape: ``"set"``, the paper's ``"sequence"``, one of the paper's presets
         (``"paper-income"``, ``"paper-higgs"``, ``"paper-fraud"``, ``"paper-insurance"``), or an
-        :class:`~sasanet.Architecture` of your own.
+        :class:`~sasanet.Architecture` of your own, which also says how the network is regularised
+        (``dropout``, ``weight_decay``).
     preset : {"default", "best"}, default="default"
         ``"best"`` trains several members of the set network, whose mean predicts: more accurate,
         and as many times slower to fit and to explain. An Architecture of your own is taken as is
         and trained longer.
     learning_rate : float or "auto", default="auto"
         Peak learning rate: a short warm-up, then half a cosine down to zero.
-    weight_decay : float, default=1e-2
-        Decay of the feed-forward matrices.
-    dropout : float or "auto", default="auto"
-        Dropout inside the marginal module.
     batch_size, max_epochs : int or "auto", default="auto"
         Rows of a step, and how often the rows are seen.
     patience : int or "auto", default="auto"
@@ -210,8 +203,6 @@ class SASANetClassifier(OneRowClassifier, SASANetModel):
         *,
         preset: str = "default",
         learning_rate: float | str = "auto",
-        weight_decay: float = 1e-2,
-        dropout: float | str = "auto",
         batch_size: int | str = "auto",
         max_epochs: int | str = "auto",
         patience: int | str = "auto",
@@ -230,8 +221,6 @@ class SASANetClassifier(OneRowClassifier, SASANetModel):
             network,
             preset=preset,
             learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            dropout=dropout,
             batch_size=batch_size,
             max_epochs=max_epochs,
             patience=patience,
@@ -259,17 +248,14 @@ class SASANetRegressor(TabularRegressor, SASANetModel):
     network : str or Architecture, default="set"
         The network's shape: ``"set"``, the paper's ``"sequence"``, one of the paper's presets
         (``"paper-income"``, ``"paper-higgs"``, ``"paper-fraud"``, ``"paper-insurance"``), or an
-        :class:`~sasanet.Architecture` of your own.
+        :class:`~sasanet.Architecture` of your own, which also says how the network is regularised
+        (``dropout``, ``weight_decay``).
     preset : {"default", "best"}, default="default"
         ``"best"`` trains several members of the set network, whose mean predicts: more accurate,
         and as many times slower to fit and to explain. An Architecture of your own is taken as is
         and trained longer.
     learning_rate : float or "auto", default="auto"
         Peak learning rate: a short warm-up, then half a cosine down to zero.
-    weight_decay : float, default=1e-2
-        Decay of the feed-forward matrices.
-    dropout : float or "auto", default="auto"
-        Dropout inside the marginal module.
     batch_size, max_epochs : int or "auto", default="auto"
         Rows of a step, and how often the rows are seen.
     patience : int or "auto", default="auto"

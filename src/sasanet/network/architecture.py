@@ -6,6 +6,7 @@ same fields, not classes of their own.
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -18,6 +19,7 @@ _CHOICES = {
     "numbers": ("knots", "mlp"),
     "activation": ("relu", "leaky_relu", "gelu"),
 }
+_REGULARISATION = ("dropout", "weight_decay")
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,11 @@ class Architecture:
         paper's, where the complete row is one of N prefixes.
     activation : {"relu", "leaky_relu", "gelu"}
         Activation of every feed-forward network.
+    dropout : float or "auto"
+        Dropout inside the marginal module. ``"auto"``: by the number of rows and how clear their
+        labels are (:mod:`sasanet.training.hyperparameters`).
+    weight_decay : float
+        Decay of the feed-forward matrices.
 
     Examples
     --------
@@ -118,6 +125,8 @@ class Architecture:
     attribution_weight: float = 1.0
     full_share: float = 0.65
     activation: str = "relu"
+    dropout: float | str = "auto"
+    weight_decay: float = 1e-2
 
     def __post_init__(self) -> None:
         self._check_choices()
@@ -127,6 +136,7 @@ class Architecture:
         self._check_sizes()
         self._check_attribution_steps()
         self._check_full_share()
+        self._check_regularisation()
         self._check_closed_form()
         self._check_members()
         self._check_shared_embedding()
@@ -180,6 +190,14 @@ class Architecture:
             raise InvalidInputError(
                 f"Architecture.full_share must be in [0, 1], got {self.full_share!r}"
             )
+
+    def _check_regularisation(self) -> None:
+        given = {f"Architecture.{field}": getattr(self, field) for field in _REGULARISATION}
+        dropout = read_real(given, "Architecture.dropout", below=1, auto=math.nan)
+        if not math.isnan(dropout):
+            object.__setattr__(self, "dropout", dropout)  # NumPy's numbers become Python's
+        decay = read_real(given, "Architecture.weight_decay")
+        object.__setattr__(self, "weight_decay", decay)
 
     def _check_closed_form(self) -> None:
         possible = self.marginal == "set" and self.activation != "gelu"

@@ -135,12 +135,13 @@ def resolve(
     teacher = _teacher_weight(parameters, is_set, own_teachers)
     situation = _Situation(n_rows, clarity, teacher != 0, parameters["preset"] == "best")
     dropout = (0.3 if situation.is_small else 0.1) * (1 - clarity)
+    parameters = parameters | {"weight_decay": architecture.weight_decay}
     draws = min(max(20 * n_rows, 60_000), 250_000)
     steps = architecture.attribution_steps
     return SASANetHyperparameters(
         **vars(_training(parameters, situation, _BATCH if is_set else _SEQUENCE_BATCH)),
         architecture=architecture,
-        dropout=read_real(parameters, "dropout", below=1, auto=dropout),
+        dropout=dropout if architecture.dropout == "auto" else float(architecture.dropout),
         attribution_steps=math.ceil(draws / ATTRIBUTION_BATCH) if steps is None else steps,
         attribution_rate=read_real(parameters, "learning_rate", above=0, auto=_RATE),
         teacher_weight=teacher,
