@@ -121,7 +121,7 @@ def test_the_file_tells_what_it_is(case):
     assert [c["name"] for c in json.loads(about["columns"])] == list(model.encoder_.names)
     errors = json.loads(about["errors"])
     assert errors["drawn"]
-    assert errors["rows"] == 256
+    assert errors["rows"] == 128
     assert 0 < errors["rmse"] <= errors["largest"] < 1e-5 * model.target_.scale
     assert 0 < errors["prediction"] < 1e-5 * model.target_.scale
     assert 1 - 1e-9 < errors["r2"] < 1

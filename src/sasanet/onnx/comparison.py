@@ -22,7 +22,7 @@ from sasanet.table.reading import read_table
 if TYPE_CHECKING:
     from sasanet.estimator.sasanet import SASANetModel
 
-_DRAWN = 256  # rows, if none are given
+_DRAWN = 128  # rows, if none are given
 _MOST = 1024  # of those that are given, evenly spaced
 _CLOSE = 1e-5  # of a prediction, in units of the network's output
 
