@@ -134,7 +134,7 @@ def test_regression_and_numbers_are_typed(table, tmp_path):
     sasanet.mlflow.save_model(model, tmp_path / "m", input_example=X[:2])
     generic = mlflow.pyfunc.load_model(str(tmp_path / "m"))
     types = {c.name: str(c.type) for c in generic.metadata.get_input_schema()}
-    assert types == {"bill_length_mm": "DataType.double", "year": "any"}
+    assert types == {"bill_length_mm": "DataType.double", "year": "Any"}
     assert generic.predict(X).shape == (40,)
 
 

@@ -68,7 +68,7 @@ class PyFuncModel:
         names, labels = list(found.feature_names), [*map(str, self.model.target_.labels)]
         columns: dict[str, list[Any]] = {"prediction": self.model.predict(rows).tolist()}
         if labels:
-            shares = self.model.predict_proba(rows).tolist()  # type: ignore[attr-defined]
+            shares = self.model.predict_proba(rows).tolist()
             columns["probabilities"] = [dict(zip(labels, row, strict=True)) for row in shares]
         columns["raw"] = found.prediction.tolist()
         columns["base_value"] = found.base_values.tolist()

@@ -20,7 +20,9 @@ def make_signature(model: SASANetModel) -> Any:
     from mlflow.types.schema import ColSpec, ParamSchema, ParamSpec, Schema
 
     columns = model.encoder_.columns
-    inputs = [ColSpec(_type_of(column), column.name, required=False) for column in columns]
+    inputs: list[Any] = [
+        ColSpec(_type_of(column), column.name, required=False) for column in columns
+    ]
     labels = model.target_.labels
     output = _TYPES[family(labels[0])] if labels else "double"
     output = "long" if labels and isinstance(labels[0], int) and output == "double" else output
