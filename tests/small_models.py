@@ -9,6 +9,7 @@ import pandas as pd
 
 from sasanet import Architecture, SASANetClassifier, SASANetRegressor
 from sasanet.datasets import make_gaussian_probit
+from training_rows import briefly
 
 QUICK = {"random_state": 0, "max_epochs": 6, "teacher_weight": 0}
 
@@ -32,13 +33,14 @@ def rows(n: int = 24) -> pd.DataFrame:
 
 @cache
 def fitted(kind: str):
-    """Return a model: "binary", "members" (two of them), "classes" (three) or "number"."""
+    """Return a model: "binary", "members" (two), "classes" (three), "number" or "sequence"."""
     X, y, product = _table()
     if kind == "number":
         return SASANetRegressor(**QUICK).fit(X, product)
     if kind == "classes":
         return SASANetClassifier(**QUICK).fit(X, pd.qcut(product, 3, labels=["a", "b", "c"]))
-    network = Architecture(members=2) if kind == "members" else "set"
+    networks = {"members": Architecture(members=2), "sequence": briefly("sequence", 2)}
+    network = networks.get(kind, "set")
     return SASANetClassifier(network, **QUICK).fit(X, y)
 
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from sasanet import SASANetClassifier
 from sasanet.errors import InvalidInputError
 from sasanet.shapley import exact_interactions, game_of
 from small_models import fitted, r2, rows
@@ -71,7 +70,5 @@ def test_groups_interact_as_players():
 
 
 def test_the_sequence_network_has_none():
-    X = rows()
-    model = SASANetClassifier("sequence", max_epochs=1, teacher_weight=0).fit(X, np.arange(24) % 2)
     with pytest.raises(InvalidInputError, match="need the set network"):
-        model.interactions(X)
+        fitted("sequence").interactions(rows())

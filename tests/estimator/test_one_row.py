@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from people import people, score
 from sasanet import Architecture, SASANetClassifier, SASANetRegressor
 from sasanet.table.encoder import TableEncoder
+from training_rows import briefly
 
 TABLE = people(300)
 CASES = {
@@ -23,7 +24,7 @@ CASES = {
 NETWORKS = {
     "set": Architecture(width=8, marginal_layers=(6,)),
     "members": Architecture(width=8, marginal_layers=(6,), members=3),
-    "sequence": "sequence",
+    "sequence": briefly("sequence", 2),
 }
 ROWS = people(20, seed=1)
 
