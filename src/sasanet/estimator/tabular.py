@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,6 +27,7 @@ from sasanet.estimator.fitting.checks import check_finite, warn_if_short
 from sasanet.estimator.fitting.data import FitData
 from sasanet.estimator.fitting.device import pick_device
 from sasanet.estimator.fitting.given import Given, Maker, TrainingTable, training_table
+from sasanet.estimator.fitting.survival import Survival, check_seed
 from sasanet.explanation.explanation import Explanation
 from sasanet.explanation.players import Players
 from sasanet.network import inference
@@ -104,6 +106,7 @@ class TabularModel(BaseEstimator):
         *,
         target: str | None = None,
         scratch: str | Path | None = None,
+        checkpoint: str | Path | None = None,
     ) -> Self:
         """Learn from a table and its labels.
 
@@ -125,18 +128,24 @@ class TabularModel(BaseEstimator):
         scratch : path, optional
             Folder for the encoded rows of a table that is too large for memory (1 to 4 bytes a
             cell), by default the system's for temporary files. They are removed afterwards.
+        checkpoint : path, optional
+            Folder for the state of this fit. When it is killed, the same call goes on from there,
+            with the weights that it would have had (unless ``time_limit`` decides them).
 
         Returns
         -------
         self
         """
         start = time.monotonic()
+        if checkpoint is not None:
+            check_seed(self.random_state)
         given = Given(X, y, sample_weight, target, scratch)
         maker = Maker(type(self).__name__, self._make_encoder, self._resolve)
         with training_table(given, maker, self.random_state, start) as table:
             settings = self._resolve(table.n_rows)
             meaning, factors = self._learn_target(table)
             data = self._encode_training(table, meaning, factors, validation, settings)
+            data = self._go_on(data, checkpoint)
             data, settings = self._soften_labels(data, settings, *table.given)
             data = table.store(data, settings)
             fitted = self._train(data, settings)
@@ -166,6 +175,14 @@ class TabularModel(BaseEstimator):
         chance = random, pick_device(self.device)
         return table.encode(self._make_encoder(), target, factors, validation, settings, chance)
 
+    def _go_on(self, data: FitData, checkpoint: str | Path | None) -> FitData:
+        """Find what a killed fit of the same data has left, if it was to leave anything."""
+        if checkpoint is None:
+            return data
+        parameters = self.get_params(deep=False)
+        kept = Survival.begin(checkpoint, type(self).__name__, parameters, data)
+        return replace(data, survival=kept)
+
     def _train(self, data: FitData, settings: Hyperparameters) -> dict[str, Any]:
         """Make the network, train it, and return everything the fit is to leave."""
         network, dropout = self._make_seeded_network(data, settings)
@@ -177,7 +194,7 @@ class TabularModel(BaseEstimator):
             torch.Generator().manual_seed(data.seed),
             data.time_left(settings.time_limit),
             settings.verbose,
-            Surroundings(dropout),
+            Surroundings(dropout, data.survival.checkpoint if data.survival else None),
         )
         check_finite(network)
         warn_if_short(history, phases[0], data.n_trained, settings.time_limit)

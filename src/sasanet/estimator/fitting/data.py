@@ -13,6 +13,7 @@ from sklearn.utils import check_consistent_length
 
 from sasanet.arrays import Floats, Masks
 from sasanet.errors import InvalidInputError
+from sasanet.estimator.fitting.survival import Survival
 from sasanet.streaming.store import StoredRows
 from sasanet.table.columns import Columns
 from sasanet.table.encoder import TableEncoder
@@ -49,6 +50,7 @@ class FitData:
     start: float
     stored: StoredRows | None = None
     still_needed: float = 0.0
+    survival: Survival | None = None  # where a killed fit left what it had done
 
     @property
     def columns(self) -> Columns:

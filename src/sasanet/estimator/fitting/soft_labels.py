@@ -43,7 +43,13 @@ def soften(
     )
     encoder = data.encoder
     knots = [c.knots for c in encoder.columns] if encoder.numbers == "knots" else ()
-    soft = soften_labels(data.cells, data.labels, data.weights, encoder.n_levels, teaching, knots)
+
+    def soften_now() -> SoftLabels:
+        return soften_labels(
+            data.cells, data.labels, data.weights, encoder.n_levels, teaching, knots
+        )
+
+    soft = soften_now() if data.survival is None else data.survival.soft_labels(soften_now)
     if estimators and soft.n_rows == 0:
         warn_user(
             "The teachers given have taught nothing: the table has too few rows, or time_limit is "
