@@ -26,6 +26,7 @@ from sasanet.arrays import Floats, Masks
 from sasanet.errors import InvalidInputError
 from sasanet.estimator.device import pick_device
 from sasanet.estimator.fit_checks import check_finite, check_table, features_in, warn_if_short
+from sasanet.estimator.yardstick import Yardstick, train_further
 from sasanet.explanation.explanation import Explanation
 from sasanet.explanation.players import Players
 from sasanet.network import inference
@@ -36,7 +37,7 @@ from sasanet.table.encoder import EncodedTable, TableEncoder
 from sasanet.table.reading import read_table
 from sasanet.table.target import Target
 from sasanet.training.hyperparameters import Hyperparameters
-from sasanet.training.loop import Phase, Rows, train
+from sasanet.training.loop import History, Phase, Rows, train
 from sasanet.training.losses import Objective
 from sasanet.validation import our_refusals
 
@@ -49,7 +50,7 @@ class FitData:
 
     cells [n, N] (NaN absent), labels [n] as the network reads them, weights [n]; ``kept`` marks the
     user's rows that these are, ``validation`` holds rows to stop by, ``n_rows`` counts the held-out
-    rows too, ``start`` is when ``fit`` began.
+    rows too, ``start`` is when ``fit`` began; ``yardstick`` is what the network is to reach.
     """
 
     encoder: TableEncoder
@@ -63,6 +64,7 @@ class FitData:
     device: torch.device
     seed: int
     start: float
+    yardstick: Yardstick | None = None
 
     @property
     def columns(self) -> Columns:
@@ -228,16 +230,19 @@ class TabularModel(BaseEstimator):
         """Make the network, train it, and return everything the fit is to leave."""
         network, dropout = self._make_seeded_network(data, settings)
         rows, phases = data.rows(), self._make_phases(data, settings)
-        history = train(
-            network,
-            rows,
-            phases,
-            torch.Generator().manual_seed(data.seed),
-            data.time_left(settings.time_limit),
-            settings.verbose,
-            dropout,
-        )
+        generator = torch.Generator().manual_seed(data.seed)
+
+        def run(rows: Rows, phases: Sequence[Phase]) -> History:
+            left = data.time_left(settings.time_limit)
+            return train(network, rows, phases, generator, left, settings.verbose, dropout)
+
+        history = run(rows, phases)
         check_finite(network)
+        if data.yardstick and len(phases) == 1 and not history.interrupted:
+            objective, deadline = data.objective(full_share=1.0), data.start + settings.time_limit
+            history = train_further(
+                network, rows, phases[0], data.yardstick, objective, history, run, deadline
+            )
         warn_if_short(history, phases[0], len(rows), settings.time_limit)
         fitted = {"encoder_": data.encoder, "target_": data.target, "network_": network}
         return fitted | {"history_": history.epochs} | self._finish(network, rows, data)
