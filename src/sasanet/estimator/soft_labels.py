@@ -11,7 +11,6 @@ import torch
 
 from sasanet.errors import ShortFitWarning, warn_user
 from sasanet.estimator.tabular import FitData
-from sasanet.estimator.yardstick import TEACHERS_SHARE, Yardstick
 from sasanet.table.thinning import recode, thin_knots
 from sasanet.teachers import (
     SoftLabels,
@@ -22,6 +21,7 @@ from sasanet.teachers import (
 )
 from sasanet.teachers.stacking import losses
 from sasanet.training.hyperparameters import SASANetHyperparameters
+from sasanet.training.yardstick import TEACHERS_SHARE, Yardstick
 
 _TEACHER_TIME = 1 / 3  # of the time limit
 

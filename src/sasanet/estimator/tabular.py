@@ -26,7 +26,6 @@ from sasanet.arrays import Floats, Masks
 from sasanet.errors import InvalidInputError
 from sasanet.estimator.device import pick_device
 from sasanet.estimator.fit_checks import check_finite, check_table, features_in, warn_if_short
-from sasanet.estimator.yardstick import Yardstick, train_further
 from sasanet.explanation.explanation import Explanation
 from sasanet.explanation.players import Players
 from sasanet.network import inference
@@ -39,6 +38,7 @@ from sasanet.table.target import Target
 from sasanet.training.hyperparameters import Hyperparameters
 from sasanet.training.loop import History, Phase, Rows, train
 from sasanet.training.losses import Objective
+from sasanet.training.yardstick import Yardstick, train_further
 from sasanet.validation import our_refusals
 
 _TRAINING_TIME = 0.4  # of a time limit: the network's, whatever came before it

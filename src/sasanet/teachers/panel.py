@@ -15,7 +15,7 @@ the network. Predictions and explanations are the network's alone: no teacher is
 
 Where the teachers' learning curve chooses w, a few rows are *judges*: their label is the prediction
 alone, so the network never learns their own label, and that label can tell whether the network
-foresees as much as its teachers do (:mod:`sasanet.estimator.yardstick`).
+foresees as much as its teachers do (:mod:`sasanet.training.yardstick`).
 
 Sizes: n rows, N features, C classes.
 """

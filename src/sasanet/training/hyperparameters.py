@@ -37,7 +37,7 @@ validation_fraction       0                    0
 Where the rules fall short, the table itself says so: from 1,000 rows on a tenth of them (at most
 2,000) judge whether the network foresees as much as its teachers. One that is behind by more than
 two standard errors goes on, from labels that are the teachers' for nine tenths, for as many steps
-again and then for twice as many, as long as it gains (``estimator/yardstick.py``); a ``max_epochs``
+again and then for twice as many, as long as it gains (``training/yardstick.py``); a ``max_epochs``
 or ``teacher_weight`` of your own is taken as it is.
 
 In the table, s = 0.15 rows, between 225 and 450. "best" takes more and smaller steps: rate 2e-3,

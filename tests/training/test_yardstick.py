@@ -11,11 +11,11 @@ from sklearn.linear_model import LinearRegression
 from torch import nn
 
 from sasanet import SASANetRegressor
-from sasanet.estimator import yardstick as yardsticks
-from sasanet.estimator.yardstick import Yardstick, train_further
 from sasanet.training import hyperparameters
+from sasanet.training import yardstick as yardsticks
 from sasanet.training.loop import History, Phase, Rows
 from sasanet.training.losses import Objective
+from sasanet.training.yardstick import Yardstick, train_further
 
 N_ROWS = 400
 
