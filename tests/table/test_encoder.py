@@ -201,7 +201,8 @@ def test_few_distinct_values_are_all_knots():
     np.testing.assert_array_equal(cells, [2, 0, 1, 1, 1])
 
 
-def test_many_distinct_values_give_knots_with_equally_many_rows_between_them():
+def test_many_distinct_values_give_knots_that_are_closer_towards_both_ends():
+    """Knot k of K is at the quantile sin²(π k / 2K), but for the last twenty rows of each tail."""
     values = np.random.default_rng(0).lognormal(size=6400)
     encoder, cells = learn_column(values)
     knots = np.array(encoder.columns[0].knots)
@@ -209,8 +210,21 @@ def test_many_distinct_values_give_knots_with_equally_many_rows_between_them():
     assert np.isin(knots, values).all()
     assert (knots[0], knots[-1]) == (values.min(), values.max())
     rows, _ = np.histogram(cells, bins=np.arange(64))
-    assert rows.min() >= 0.9 * 6400 / 63
-    assert rows.max() <= 1.1 * 6400 / 63
+    wanted = 6400 * np.diff(np.sin(np.pi * np.arange(64) / 126) ** 2)
+    np.testing.assert_allclose(rows[12:-12], wanted[12:-12], rtol=0.1)
+    assert rows.min() >= 15
+
+
+def widest_gap():
+    """Return the widest gap between 32 knots of a normal column, in standard deviations."""
+    values = np.random.default_rng(0).normal(size=20_000)
+    return np.diff(learn_column(values, n_knots=32)[0].columns[0].knots).max()
+
+
+def test_tails_are_not_left_to_one_straight_line(monkeypatch):
+    assert widest_gap() < 1.5
+    monkeypatch.setattr(learning, "_tail_weights", np.ones_like)  # evenly spaced quantiles
+    assert widest_gap() > 2
 
 
 def test_dominating_values_are_their_own_knots_and_the_rest_gets_the_others():

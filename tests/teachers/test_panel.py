@@ -299,3 +299,37 @@ def panel_error(knots):
 
 def test_products_are_of_values_and_not_of_places():
     assert panel_error(knots=True) < 0.5 * panel_error(knots=False)
+
+
+def labels_with_judges(table, monkeypatch, share):
+    """Return the soft labels before and after the label of one row, a judge by right, moves."""
+    cells, _, labels, weights = table
+    monkeypatch.setattr(panel, "_FEWEST_JUDGES", 10)
+    monkeypatch.setattr(panel._Rehearsal, "weight", lambda *_: 0.5)
+    judge = panel._judges(weights > 0, settings().seed)[0]
+    moved = labels.copy()
+    moved[judge] += 0.5
+    found = [
+        soften_labels(cells, y, weights, LEVELS, settings(share=share)) for y in (labels, moved)
+    ]
+    return found, judge
+
+
+def test_the_network_never_learns_the_label_of_a_judge(table, monkeypatch):
+    (before, after), judge = labels_with_judges(table, monkeypatch, share=None)
+    assert judge in before.judges
+    assert before.labels[judge] == before.foreseen[judge]
+    # Only the weights of the teachers, which all rows choose together, move.
+    assert after.labels[judge] == pytest.approx(before.labels[judge], abs=0.05)
+
+
+def test_a_weight_of_the_users_own_leaves_no_judges(table, monkeypatch):
+    (before, after), judge = labels_with_judges(table, monkeypatch, share=0.5)
+    assert before.judges is None
+    assert after.labels[judge] - before.labels[judge] == pytest.approx(0.25, abs=0.05)
+
+
+def test_few_rows_judge_nobody():
+    assert panel._judges(np.ones(999, dtype=bool), 0) is None
+    assert len(panel._judges(np.ones(1_000, dtype=bool), 0)) == 100
+    assert len(panel._judges(np.ones(50_000, dtype=bool), 0)) == 2_000

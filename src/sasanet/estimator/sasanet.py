@@ -100,7 +100,9 @@ class SASANetModel(OneRowModel, DecidingModel):
         """Mix the labels with a panel's predictions; how clear they are decides how to train."""
         soft = soft_labels.soften(data, settings, self.teachers, (table, y))
         settings = self._resolve(data.n_rows, soft)
-        data = replace(data, labels=soft.labels)
+        by_rule = self.max_epochs == "auto" and data.validation is None
+        yardstick = soft_labels.make_yardstick(data, soft) if by_rule else None
+        data = replace(data, labels=soft.labels, yardstick=yardstick)
         return soft_labels.with_knots(data, settings.architecture.n_knots), settings
 
     def _make_network(self, data: FitData, settings: SASANetHyperparameters) -> SASANet:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
@@ -37,7 +38,8 @@ from sasanet.table.encoder import EncodedTable, TableEncoder
 from sasanet.table.reading import read_table
 from sasanet.table.target import Target
 from sasanet.training.hyperparameters import Hyperparameters
-from sasanet.training.loop import Phase, Surroundings, train
+from sasanet.training.loop import History, Phase, Rows, Surroundings, train
+from sasanet.training.yardstick import train_further
 from sasanet.validation import our_refusals
 
 
@@ -187,16 +189,22 @@ class TabularModel(BaseEstimator):
         """Make the network, train it, and return everything the fit is to leave."""
         network, dropout = self._make_seeded_network(data, settings)
         rows, phases = data.rows(), self._make_phases(data, settings)
-        history = train(
-            network,
-            rows,
-            phases,
-            torch.Generator().manual_seed(data.seed),
-            data.time_left(settings.time_limit),
-            settings.verbose,
-            Surroundings(dropout, data.survival.checkpoint if data.survival else None),
-        )
+        generator, stages = torch.Generator().manual_seed(data.seed), count()
+
+        def run(rows: Any, phases: Sequence[Phase]) -> History:
+            left = data.time_left(settings.time_limit)
+            keeper = data.survival.checkpoint(next(stages)) if data.survival else None
+            around = Surroundings(dropout, keeper)
+            return train(network, rows, phases, generator, left, settings.verbose, around)
+
+        history = run(rows, phases)
         check_finite(network)
+        goes_on = len(phases) == 1 and not history.interrupted
+        if data.yardstick and goes_on and isinstance(rows, Rows):
+            objective, deadline = data.objective(full_share=1.0), data.start + settings.time_limit
+            history = train_further(
+                network, rows, phases[0], data.yardstick, objective, history, run, deadline
+            )
         warn_if_short(history, phases[0], data.n_trained, settings.time_limit)
         fitted = {"encoder_": data.encoder, "target_": data.target, "network_": network}
         return fitted | {"history_": history.epochs} | self._finish(network, data)

@@ -21,6 +21,7 @@ from sasanet.table.reading import Level, factor, read_levels, read_numbers
 _MOST_LEVELS = 2**24  # beyond it float32 cannot tell two neighbouring places apart
 _MANY_LEVELS = 1_000  # fewer are no burden, however few rows there are
 _MOSTLY = 0.5  # of the rows
+_TAIL_ROWS = 20  # at each end of a column
 
 
 def learn_column(
@@ -101,7 +102,12 @@ def averaged(values: Floats, count: int) -> Floats:
 
 
 def choose_knots(distinct: Floats, counts: Floats, n_knots: int) -> Floats:
-    """Return at most n_knots values: the ends, the dominating ones, and quantiles of the rest."""
+    """Return at most n_knots values: the ends, the dominating ones, and quantiles of the rest.
+
+    The quantiles are closer together towards both ends. Between two knots a function is a straight
+    line, and a gap between evenly spaced quantiles is widest in the tails: with 32 of them the last
+    gap of a normal column reaches from 1.9 to 4 standard deviations, half of its range.
+    """
     if len(distinct) <= n_knots:
         return distinct
     chosen = np.zeros(len(distinct), dtype=bool)
@@ -113,7 +119,21 @@ def choose_knots(distinct: Floats, counts: Floats, n_knots: int) -> Floats:
         step = rest.sum() / (free + 1)
         heavy = np.flatnonzero(rest > min(step, counts.sum() / n_knots))
         if not len(heavy):
-            chosen[np.searchsorted(np.cumsum(rest), step * np.arange(1, free + 1))] = True
+            places = np.cumsum(rest * _tail_weights(rest))
+            wanted = places[-1] / (free + 1) * np.arange(1, free + 1)
+            chosen[np.searchsorted(places, wanted)] = True
             break
         chosen[heavy[np.argsort(-rest[heavy], kind="stable")][:free]] = True
     return distinct[chosen]
+
+
+def _tail_weights(counts: Floats) -> Floats:
+    """Return how much closer knots are at each value than evenly spaced quantiles: [m] → [m].
+
+    1 / (π √(p (1 − p))) with p the share of rows below: knot k of K is then at p = sin²(π k / 2K).
+    Beyond the last rows of each tail, which can tell no knots apart, the weight grows no more.
+    """
+    total = counts.sum()
+    below = (np.cumsum(counts) - counts / 2) / total
+    p = np.clip(np.minimum(below, 1 - below), min(_TAIL_ROWS / total, 0.5), 0.5)
+    return np.asarray(1 / (np.pi * np.sqrt(p * (1 - p))))

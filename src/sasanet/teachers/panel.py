@@ -13,6 +13,10 @@ E[y | x], so for any coalition S the mixture has the conditional expectation E[y
 labels have, as far as the teachers are right; where they are wrong, the labels' own share corrects
 the network. Predictions and explanations are the network's alone: no teacher is kept.
 
+Where the teachers' learning curve chooses w, a few rows are *judges*: their label is the prediction
+alone, so the network never learns their own label, and that label can tell whether the network
+foresees as much as its teachers do (:mod:`sasanet.training.yardstick`).
+
 Sizes: n rows, N features, C classes.
 """
 
@@ -47,6 +51,8 @@ _CURVE_FOLDS = 2  # on which the teachers learn from half of the rows as well
 _ERROR_OF_GAIN = 1 / 0.6  # a teacher's error by what twice the rows gain: it falls like n^−0.7
 _ROWS_PER_LABEL = 1_300  # for every so many rows the network averages one more label
 _LEAST_WEIGHT, _MOST_WEIGHT = 0.4, 0.9  # of the teachers, whatever the curve says
+_JUDGES = 0.1  # of the rows: those that judge the network
+_FEWEST_JUDGES, _MOST_JUDGES = 100, 2_000  # fewer cannot tell chance apart; more are not needed
 
 
 @dataclass(frozen=True)
@@ -79,6 +85,8 @@ class SoftLabels:
     weight: float = 0.0  # of their prediction in each label
     panel: tuple[tuple[str, float], ...] = ()  # the teachers and their weights in the stack
     roughness: float = 1.0  # the trees' share of these weights: near 0 on a smooth table
+    foreseen: Floats | None = None  # the teachers' prediction of each row; NaN where there is none
+    judges: NDArray[np.intp] | None = None  # rows whose label is the prediction alone
 
 
 def soften_labels(
@@ -128,14 +136,27 @@ def _mix(rehearsal: _Rehearsal, predictions: Sequence[Floats]) -> SoftLabels:
     clarity = _clarity(plain[known], mixed, data.weights[known], squared)
     if clarity == 0:
         return SoftLabels(data.labels, 0.0, n_used)
-    share = rehearsal.settings.weight
+    foreseen = np.full(data.shape, np.nan)
+    foreseen[known] = mixed
+    share, judges = rehearsal.settings.weight, None
     if share is None:
         share = rehearsal.weight(predictions, kept, found)
+        judges = _judges(known & (data.weights > 0), rehearsal.settings.seed)
     soft = plain.astype(float)
     soft[known] += share * (mixed - plain[known])
+    if judges is not None:
+        soft[judges] = foreseen[judges]
     panel = tuple((teachers[t].name, float(w)) for t, w in zip(kept, found, strict=True))
     rough = sum(w for t, w in zip(kept, found, strict=True) if teachers[t].is_rough)
-    return SoftLabels(soft, clarity, n_used, share, panel, float(rough / found.sum()))
+    roughness = float(rough / found.sum())
+    return SoftLabels(soft, clarity, n_used, share, panel, roughness, foreseen, judges)
+
+
+def _judges(known: Masks, seed: int) -> NDArray[np.intp] | None:
+    """Return the rows that judge the network, at random; ``None`` where they would be too few."""
+    rows = np.random.RandomState(seed).permutation(np.flatnonzero(known))
+    count = min(int(_JUDGES * len(rows)), _MOST_JUDGES)
+    return np.sort(rows[:count]) if count >= _FEWEST_JUDGES else None
 
 
 def _known_rows(prediction: Floats) -> Masks:

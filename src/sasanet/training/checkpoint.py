@@ -22,7 +22,6 @@ from sasanet.whole_files import write_whole
 
 FORMAT = 1
 _SHARE = 0.05  # of the time may go into checkpoints
-_FILE = "training.safetensors"
 
 
 class Checkpoint:
@@ -32,12 +31,14 @@ class Checkpoint:
     ----------
     folder : Path
         An existing folder.
+    name : str
+        Of the file.
     identity : str
         What is trained on what: a checkpoint of something else is refused.
     """
 
-    def __init__(self, folder: Path, identity: str) -> None:
-        self.path, self.identity = folder / _FILE, identity
+    def __init__(self, folder: Path, name: str, identity: str) -> None:
+        self.path, self.identity = folder / f"{name}.safetensors", identity
         self.next = 0.0  # monotonic time
 
     def due(self) -> bool:

@@ -112,7 +112,8 @@ def train(
             except KeyboardInterrupt:
                 history.interrupted = True
                 break
-    _keep_end(network, len(phases), saved, history, around)
+    if not history.interrupted:
+        _keep_end(network, len(phases), saved, generators, history, around.checkpoint)
     network.eval()
     return history
 
@@ -121,18 +122,21 @@ def _keep_end(
     network: TabularNetwork,
     n_phases: int,
     saved: tuple[dict[str, Tensor], dict[str, Any]] | None,
+    generators: Mapping[str, torch.Generator],
     history: History,
-    around: Surroundings,
+    keeper: Checkpoint | None,
 ) -> None:
     """Write the trained weights, or read those of a training that had ended before."""
-    if around.checkpoint is None or history.interrupted:
+    if keeper is None:
         return
     if saved and saved[1]["phase"] == n_phases:
         network.load_state_dict(part_of(saved[0], "network."))
+        unpack_generators(generators, saved[0])  # another training may go on with them
         history.epochs = saved[1]["epochs"]
         return
     tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
-    around.checkpoint.save(tensors, {"phase": n_phases, "epochs": history.epochs})
+    tensors |= pack_generators(generators)
+    keeper.save(tensors, {"phase": n_phases, "epochs": history.epochs})
 
 
 class _Run:

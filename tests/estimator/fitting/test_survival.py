@@ -59,9 +59,10 @@ def fit(folder=None, source=None, **fields):
     [
         {},
         {"validation_fraction": 0.25, "patience": 2, "max_epochs": 6},
+        {"teacher_weight": "auto", "max_epochs": "auto"},
         {"network": SEQUENCE, "teacher_weight": 0, "max_epochs": 2},
     ],
-    ids=["default", "early stopping", "two phases"],
+    ids=["default", "early stopping", "by rule", "two phases"],
 )
 def test_a_killed_fit_goes_on_to_the_same_weights(tmp_path, monkeypatch, fields):
     whole = fit(**fields)
@@ -125,8 +126,8 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path, fields):
 def test_damage_and_missing_seeds_are_one_sentence(tmp_path):
     with pytest.raises(InvalidInputError, match="random_state must be a whole number"):
         fit(tmp_path, random_state=None)
-    (tmp_path / "training.safetensors").write_bytes(b"half")
+    (tmp_path / "training-0.safetensors").write_bytes(b"half")
     with pytest.raises(SavedFileError, match="must be a checkpoint of this package"):
         fit(tmp_path)
     with pytest.raises(InvalidInputError, match="checkpoint must be a folder"):
-        fit(tmp_path / "training.safetensors")
+        fit(tmp_path / "training-0.safetensors")

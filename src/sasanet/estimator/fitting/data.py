@@ -21,6 +21,7 @@ from sasanet.table.reading import read_table
 from sasanet.table.target import Target
 from sasanet.training.losses import Objective
 from sasanet.training.rows import Rows
+from sasanet.training.yardstick import Yardstick
 from sasanet.validation import our_refusals
 
 _TRAINING_TIME = 0.4  # of a time limit: the network's, whatever came before it
@@ -33,8 +34,9 @@ class FitData:
 
     cells [n, N] (NaN absent), labels [n] as the network reads them, weights [n]; ``kept`` marks the
     user's rows that these are, ``validation`` holds rows to stop by, ``n_rows`` counts the held-out
-    rows too, ``start`` is when ``fit`` began. Of a table larger than memory these are a sample, and
-    ``stored`` holds all rows; ``still_needed`` are the seconds that storing them will take.
+    rows too, ``start`` is when ``fit`` began; ``yardstick`` is what the network is to reach. Of a
+    table larger than memory these are a sample, and ``stored`` holds all rows;
+    ``still_needed`` are the seconds that storing them will take.
     """
 
     encoder: TableEncoder
@@ -48,6 +50,7 @@ class FitData:
     device: torch.device
     seed: int
     start: float
+    yardstick: Yardstick | None = None
     stored: StoredRows | None = None
     still_needed: float = 0.0
     survival: Survival | None = None  # where a killed fit left what it had done

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import torch
 
@@ -18,7 +19,9 @@ from sasanet.teachers import (
     read_teachers,
     soften_labels,
 )
+from sasanet.teachers.stacking import losses
 from sasanet.training.hyperparameters import SASANetHyperparameters
+from sasanet.training.yardstick import TEACHERS_SHARE, Yardstick
 
 
 def soften(
@@ -57,6 +60,23 @@ def soften(
             ShortFitWarning,
         )
     return soft
+
+
+def make_yardstick(data: FitData, soft: SoftLabels) -> Yardstick | None:
+    """Return what the network is to reach; ``None`` where no rows judge it.
+
+    ``data`` holds the labels as they were.
+    """
+    judges, foreseen = soft.judges, soft.foreseen
+    if judges is None or foreseen is None:
+        return None
+    classes = None if foreseen.ndim == 1 else np.eye(foreseen.shape[1])[data.labels.astype(int)]
+    plain = data.labels if classes is None else classes
+    known = ~np.isnan(foreseen)
+    further = np.where(known, plain + TEACHERS_SHARE * (foreseen - plain), plain)
+    further[judges] = foreseen[judges]
+    lost = losses(plain[judges], foreseen[judges], squared=data.target.task == "regression")
+    return Yardstick(judges, data.labels[judges], lost, data.weights[judges], further)
 
 
 def with_knots(data: FitData, n_knots: int) -> FitData:

@@ -6,9 +6,9 @@ are done again. A folder belongs to one fit: other data, parameters or versions 
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,10 @@ class Survival:
 
     def __init__(self, folder: Path, identity: str) -> None:
         self.folder, self.identity = folder, identity
-        self.checkpoint = Checkpoint(folder, identity)
+
+    def checkpoint(self, stage: int) -> Checkpoint:
+        """Return the file of one stage of training: the first, or a further round."""
+        return Checkpoint(self.folder, f"training-{stage}", self.identity)
 
     @classmethod
     def begin(
@@ -47,18 +50,24 @@ class Survival:
         place.mkdir(parents=True, exist_ok=True)
         remove_stale_drafts(place)
         found = cls(place, _identity(kind, parameters, data))
-        found.checkpoint.load()  # of another fit: refused before teachers begin
+        found.checkpoint(0).load()  # of another fit: refused before teachers begin
         return found
 
     def soft_labels(self, soften: Callable[[], SoftLabels]) -> SoftLabels:
         """Return the soft labels that were kept, or make and keep them."""
         path = self.folder / _SOFT_LABELS
         if (kept := read_state(path, self.identity)) is not None:
-            fields = kept[1]["soft"] | {"labels": kept[0]["labels"].numpy()}
-            return SoftLabels(**fields | {"panel": tuple(map(tuple, fields["panel"]))})
+            arrays = {name: tensor.numpy() for name, tensor in kept[0].items()}
+            record = kept[1]["soft"]
+            return SoftLabels(**record | arrays | {"panel": tuple(map(tuple, record["panel"]))})
         soft = soften()
-        record = {name: value for name, value in asdict(soft).items() if name != "labels"}
-        tensors = {"labels": torch.from_numpy(np.ascontiguousarray(soft.labels))}
+        fields = {field.name: getattr(soft, field.name) for field in dataclasses.fields(soft)}
+        tensors = {
+            name: torch.from_numpy(np.ascontiguousarray(value))
+            for name, value in fields.items()
+            if isinstance(value, np.ndarray)
+        }
+        record = {name: value for name, value in fields.items() if name not in tensors}
         write_state(path, tensors, {"identity": self.identity, "soft": record})
         return soft
 

@@ -63,7 +63,7 @@ def split_into_blocks(lengths: Sequence[int]) -> KnotBlocks:
 
 
 def _even_spread(count: int) -> Tensor:
-    """Return equally spaced heights of unit variance: places of quantiles are uniform."""
+    """Return equally spaced heights, of unit variance where places are uniform."""
     return torch.linspace(-1, 1, count) * math.sqrt(3) if count > 1 else torch.ones(1)
 
 
