@@ -38,7 +38,7 @@ class ExplainingModel(CertifiedModel):
     network_: SASANet
     learned_attributions_: dict[str, Any]
 
-    def explain(  # noqa: PLR0913 - what to explain, and how
+    def explain(
         self,
         X: Any,
         *,

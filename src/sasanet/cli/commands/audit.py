@@ -47,8 +47,8 @@ def audit(
     plain = grouped is None and units == options.Units.raw and method == options.Method.auto
     if keep and not plain:
         raise InvalidInputError(
-            "--keep saves the certificate of the plain explanation, got --groups, --units or --method "
-            "beside it; leave one out"
+            "--keep saves the certificate of the plain explanation, got --groups, --units or "
+            "--method beside it; leave one out"
         )
     fitted = load_model(model, terminal)
     if keep:
