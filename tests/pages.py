@@ -5,7 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 DOCS, SOURCE = ROOT / "docs", ROOT / "src" / "sasanet"
-FOLDERS = (DOCS, DOCS / "guides", DOCS / "measured")
+FOLDERS = (DOCS, DOCS / "guides", DOCS / "deploying", DOCS / "measured")
 WRITTEN = [path for folder in FOLDERS for path in sorted(folder.glob("*.md"))]
 PAGES = [ROOT / "README.md", *WRITTEN]
 MADE = {DOCS / "api" / "index.rst", DOCS / "examples" / "index.rst"}  # by `make docs`

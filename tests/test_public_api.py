@@ -5,11 +5,11 @@ import inspect
 import pytest
 
 import sasanet
-from sasanet import audit, baselines, datasets, plots, posthoc, report, serve, shapley
+from sasanet import audit, baselines, datasets, mlflow, plots, posthoc, report, serve, shapley
 from sasanet.explanation import explanation
 from sasanet.table import encoder, reading
 
-ROOMS = (baselines, plots, posthoc, serve, shapley)
+ROOMS = (baselines, mlflow, plots, posthoc, serve, shapley)
 PUBLIC = [getattr(sasanet, name) for name in sasanet.__all__] + [
     *(getattr(room, name) for room in ROOMS for name in room.__all__),
     audit.audit,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 
@@ -19,6 +20,7 @@ def main() -> int:
     parser.add_argument("--size", choices=("small", "full"), default="small")
     parser.add_argument("--cases", type=int, help="so many, whatever the size says")
     parser.add_argument("--seed", type=int, help="one case alone, with its traceback")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="then stop, to go on later")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     asked = parser.parse_args()
     names = asked.campaigns or list(CAMPAIGNS)
@@ -31,7 +33,7 @@ def main() -> int:
     for name in names:
         campaign = CAMPAIGNS[name]
         cases = campaign.cases(asked.size) if asked.cases is None else asked.cases
-        found = run_campaign(campaign, cases, asked.jobs, RESULTS)
+        found = run_campaign(campaign, cases, asked.jobs, RESULTS, asked.seconds)
         print(f"{name}: {found.cases} cases, {dict(found.counts)}, {len(found.defects)} defects")
         defects += len(found.defects)
         write_page(RESULTS)

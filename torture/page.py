@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from torture.registry import CAMPAIGNS, Campaign
@@ -20,6 +21,17 @@ A case ends well with a right answer or with one clear sentence (a `SasanetError
 is a defect: another exception, NaN, a hang, memory beyond the bound, a lost or half-written file, a
 script that runs.
 """
+_TESTS = Path(__file__).parent.parent / "tests" / "torture"
+_FINDING = re.compile(r"^def test_(\d\d)_(\w+)\(", re.MULTILINE)
+_FINDINGS = """## Earlier defects
+
+A first hostile trial, of commit `650105c`, found sixteen kinds of defects. Each has tests in
+`tests/torture/test_findings.py` and `tests/torture/test_findings_files.py`, by its number. They use
+what users use, so they run on that commit too, and fail there: copy them with
+`torture/processes.py` into its tree, and put back four names that have changed since
+(`teacher_weight` was `teacher`, `n_orders` was `refine`, `categorical_features` was `categorical`,
+and `sasanet.checksums` was `sasanet.sealing`).
+"""
 
 
 def write_page(results: Path, page: Path = PAGE) -> None:
@@ -32,8 +44,19 @@ def make_page(results: Path) -> str:
     """Return the page's text."""
     found = {name: load_found(name, results) for name in CAMPAIGNS}
     known = {name: part for name, part in found.items() if part.cases}
-    parts = [_HEAD, _overview(known), *(_section(CAMPAIGNS[name], known[name]) for name in known)]
-    return "\n".join(parts)
+    sections = [_section(CAMPAIGNS[name], known[name]) for name in known]
+    return "\n".join([_HEAD, _overview(known), *sections, _findings()])
+
+
+def _findings() -> str:
+    """Return which tests stand for which defect of the first hostile trial."""
+    lines = [_FINDINGS, "| finding | tests |", "|---|---|"]
+    found: dict[int, dict[str, None]] = {}
+    for path in sorted(_TESTS.glob("test_findings*.py")):
+        for number, name in _FINDING.findall(path.read_text("utf-8")):
+            found.setdefault(int(number), {})[name.replace("_", " ")] = None
+    lines += [f"| {number} | {' · '.join(found[number])} |" for number in sorted(found)]
+    return "\n".join(lines) + "\n"
 
 
 def _overview(found: dict[str, Found]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import resource
 import signal
@@ -149,9 +150,15 @@ def _judged(result: Result, campaign: Campaign) -> Result:
     return replace(result, counts={}, defect=what) if what else result
 
 
-def run_campaign(campaign: Campaign, cases: int, jobs: int, folder: Path) -> Found:
-    """Go on with a campaign until it has so many cases; those that were defects are tried again."""
+def run_campaign(
+    campaign: Campaign, cases: int, jobs: int, folder: Path, seconds: float = math.inf
+) -> Found:
+    """Go on with a campaign until it has so many cases; those that were defects are tried again.
+
+    After ``seconds`` it stops earlier, and the next call goes on from there.
+    """
     found, code = load_found(campaign.name, folder), state_of_code()
+    end = time.monotonic() + seconds
     if found.defects:
         for result in results(campaign, sorted(found.defects), jobs):
             found.repeat(result)
@@ -164,5 +171,7 @@ def run_campaign(campaign: Campaign, cases: int, jobs: int, folder: Path) -> Fou
         if time.monotonic() - written > _WRITE_EVERY:
             found.save(folder)
             written = time.monotonic()
+        if time.monotonic() > end:
+            break
     found.save(folder)
     return found

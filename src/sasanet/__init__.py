@@ -27,6 +27,7 @@ test keeps it so:
 - ``scale``: tables larger than memory, from files into files
 - ``serve``: saved models over HTTP, by four protocols
 - ``onnx``: models as ONNX files
+- ``mlflow``: models logged in MLflow, with their audit
 - ``cli``: the command line
 
 Names and rooms are imported when they are first asked for (PEP 562): ``import sasanet`` by itself
@@ -52,6 +53,7 @@ _ROOMS = (
     "baselines",
     "datasets",
     "errors",
+    "mlflow",
     "plots",
     "posthoc",
     "report",
@@ -66,6 +68,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from sasanet import baselines as baselines
     from sasanet import datasets as datasets
     from sasanet import errors as errors
+    from sasanet import mlflow as mlflow
     from sasanet import plots as plots
     from sasanet import posthoc as posthoc
     from sasanet import report as report

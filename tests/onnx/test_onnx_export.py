@@ -1,4 +1,6 @@
-"""An exported model predicts in onnxruntime what it predicts in Python."""
+"""An exported model answers in onnxruntime what it answers in Python."""
+
+import json
 
 import numpy as np
 import onnxruntime
@@ -91,23 +93,42 @@ def test_it_predicts_what_python_predicts(case):
         assert found["prediction"].tolist() == model.predict(rows).tolist()
     else:
         np.testing.assert_allclose(found["prediction"], found["raw"][:, 0])
-    if len(own.feature_names) <= 9:
-        values = own.values.reshape(found["attributions"].shape)
-        np.testing.assert_allclose(found["attributions"] / scale, values / scale, **CLOSE)
-        total = found["attributions"].sum(1) + found["base_value"]
-        np.testing.assert_allclose(total / scale, found["raw"] / scale, **CLOSE)
-    else:
-        assert "attributions" not in found
+    values = own.values.reshape(found["attributions"].shape)
+    np.testing.assert_allclose(found["attributions"] / scale, values / scale, **CLOSE)
+    total = found["attributions"].sum(1) + found["base_value"]
+    np.testing.assert_allclose(total / scale, found["raw"] / scale, rtol=0, atol=1e-12)
+    assert (found["attributions"][rows.isna().to_numpy()] == 0).all()
     with pytest.raises(AssertionError):  # the twin: other rows have other outputs
         np.testing.assert_allclose(found["raw"][::-1] / scale, raw / scale, **CLOSE)
 
 
+def test_a_row_alone_and_no_row_are_answered_too(case):
+    model, rows, path = case
+    given = inputs(model, rows)
+    whole = ask(path, given)
+    alone = ask(path, {name: cells[7:8] for name, cells in given.items()})
+    none = ask(path, {name: cells[:0] for name, cells in given.items()})
+    for name in ("raw", "attributions"):
+        np.testing.assert_allclose(alone[name][0], whole[name][7], rtol=1e-5, atol=1e-5)
+        assert none[name].shape == (0, *whole[name].shape[1:])
+
+
 def test_the_file_tells_what_it_is(case):
     model, _, path = case
-    about = {one.key: one.value for one in onnx.load(path).metadata_props}
+    about = about_of(path)
     assert about["task"] == model.target_.task
-    few = len(model.encoder_.columns) <= 9
-    assert about["attributions"] == ("exact" if few else "not exported")
+    assert about["attributions"] == ("exact" if len(model.encoder_.columns) <= 9 else "formula")
+    assert [c["name"] for c in json.loads(about["columns"])] == list(model.encoder_.names)
+    errors = json.loads(about["errors"])
+    assert errors["drawn"]
+    assert errors["rows"] == 128
+    assert 0 < errors["rmse"] <= errors["largest"] < 1e-5 * model.target_.scale
+    assert 0 < errors["prediction"] < 1e-5 * model.target_.scale
+    assert 1 - 1e-9 < errors["r2"] < 1
+
+
+def about_of(path):
+    return {one.key: one.value for one in onnx.load(path).metadata_props}
 
 
 X = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": ["x", "y", "x", "z"]})
@@ -118,15 +139,17 @@ Y = [0, 1, 0, 1]
     ("table", "settings", "said"),
     [
         (X, {"network": "sequence"}, "set network"),
-        (X, {"network": Architecture(activation="gelu", attribution="context")}, "set network"),
+        (X, {"network": Architecture(attribution="context")}, "attribution='closed_form'"),
+        (X, {"network": Architecture(activation="gelu", attribution="context")}, "closed_form"),
         (X.rename(columns={"a": "raw"}), {}, "other names"),
         (X.assign(b=["", "y", "", "z"]), {}, "empty text"),
     ],
 )
 def test_what_cannot_be_exported_is_refused(table, settings, said, tmp_path):
     model = SASANetClassifier(**SHORT | settings).fit(table, Y)
+    plain = said == "set network"
     with pytest.raises(InvalidInputError, match=said):
-        model.to_onnx(tmp_path / "m.onnx")
+        model.to_onnx(tmp_path / "m.onnx", attributions=not plain)
     assert not [*tmp_path.iterdir()]
 
 
@@ -137,3 +160,9 @@ def test_the_command_writes_the_same_file(tmp_path):
     assert run("export", tmp_path / "m", tmp_path / "b.onnx").exit_code == 0
     assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
     assert run("export", tmp_path / "m", tmp_path / "b.onnx").exit_code == 1  # it exists
+    X.to_csv(tmp_path / "rows.csv")
+    short = ("--rows", tmp_path / "rows.csv", "--no-attributions")
+    done = run("export", tmp_path / "m", tmp_path / "c.onnx", *short)
+    assert "On 4 rows its predictions differ" in done.output
+    assert about_of(tmp_path / "c.onnx")["attributions"] == "none"
+    assert "attributions" not in ask(tmp_path / "c.onnx", inputs(model, X))

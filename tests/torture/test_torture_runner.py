@@ -15,7 +15,7 @@ from torture.registry import CAMPAIGNS, Campaign
 from torture.results import RESULTS, Found, load_found
 
 FINE, ENDS, HANGS, RAISES, HOLDS, LATE = range(6)
-CAMPAIGN = Campaign("made", "cases of a test", "everything", 1, 6, seconds=0.4, memory_mib=100)
+CAMPAIGN = Campaign("made", "cases of a test", "everything", 1, 6, seconds=1.2, memory_mib=100)
 
 
 def misbehave(seed):
@@ -30,7 +30,7 @@ def misbehave(seed):
     if seed == HOLDS:
         bytearray(os.urandom(1)) * (200 * 2**20)
     if seed == LATE:
-        time.sleep(0.6)
+        time.sleep(1.3)
     return Outcome.of("fine")
 
 

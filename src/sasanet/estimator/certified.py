@@ -80,18 +80,22 @@ class CertifiedModel(TabularModel):
         check_is_fitted(self)
         save_model(self, path, key)
 
-    def to_onnx(self, path: str | Path) -> None:
-        """Write the model as one ONNX file, to predict without Python.
+    def to_onnx(self, path: str | Path, X: Any = None, attributions: bool = True) -> dict[str, Any]:
+        """Write the model as one ONNX file, to predict and explain without Python.
 
         One input per column, each of shape (rows,): doubles, where NaN is a missing cell, or text
         for columns of text, where "" is. Outputs: ``prediction``, ``probabilities`` (classifiers),
-        ``raw``, ``base_value`` and, with at most nine columns, exact ``attributions``
-        (rows, d, K). Only the set network can be exported. Needs ``pip install "sasanet[onnx]"``.
+        ``raw``, ``base_value`` and ``attributions`` (rows, d, K), which add up to ``raw``. Only the
+        set network can be exported. Needs ``pip install "sasanet[onnx]"``.
+
+        The file is run before it is written, on the rows ``X`` or on rows drawn from the columns'
+        quantiles and levels. How far its answers are from the model's is returned, and written into
+        its metadata. Without ``attributions`` it predicts only, in less time.
         """
         from sasanet.onnx import write_onnx  # a higher room: only this method needs it
 
         check_is_fitted(self)
-        write_onnx(self, path)
+        return write_onnx(self, path, X, attributions)
 
     @classmethod
     def load(cls, path: str | Path, key: bytes | None = None) -> Self:

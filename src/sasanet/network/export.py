@@ -66,10 +66,15 @@ class PortableNetwork:
         vectors = np.stack([self._vectors(j, cells[:, j]) for j in range(cells.shape[1])], 1)
         vectors = vectors * present[..., None]
         sums = np.einsum("mn,bnd->bmd", self.factors, vectors)
-        raw = self._rho(sums + self.bias) - self._rho(self.bias)
+        values = self.value_of_sums(sums) * present.any(1, keepdims=True)
+        return np.asarray(values, dtype=np.float32)
+
+    def value_of_sums(self, sums: Array) -> Array:
+        """Return the mean over members of the value of their sums: [..., M, D] → [..., K]."""
+        raw = self.rho(sums + self.bias) - self.rho(self.bias)
         if math.isfinite(self.cap):
             raw = self.cap * np.tanh(raw / self.cap)
-        return np.asarray(raw.mean(1) * present.any(1, keepdims=True), dtype=np.float32)
+        return np.asarray(raw.mean(-2), dtype=np.float32)
 
     def _vectors(self, column: int, cells: NDArray[np.float32]) -> Array:
         """Return ψ of a column's cells: [B] → [B, D]."""
@@ -79,7 +84,7 @@ class PortableNetwork:
         share = (cells - low)[:, None]
         return np.asarray((1 - share) * table[low] + share * table[high], dtype=np.float32)
 
-    def _rho(self, sums: Array) -> Array:
+    def rho(self, sums: Array) -> Array:
         """Return ρ: [..., D] → [..., K]."""
         for weight, bias in self.layers:
             sums = np.maximum(sums, self.slope * sums) @ weight.T + bias

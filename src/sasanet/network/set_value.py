@@ -220,12 +220,18 @@ class SetValue(RemembersTables):
         last = whole - value_of(total - own)
         return torch.stack([alone, last], 2) * present[..., None, None, None], whole[:, 0]
 
+    @property
+    def interpolates_alone(self) -> bool:
+        """Whether v({i}) of a number is interpolated between the values of two knots."""
+        if not isinstance(self.embedding, TableEmbedding) or self.factors is not None:
+            return False
+        return self.embedding.n_rows <= _SMALL_TABLE
+
     def _alone(self, cells: Tensor) -> Tensor | None:
         """Return v({i}) from the value of every table row, if that is cheap: [B, N, M, K]."""
-        if not isinstance(self.embedding, TableEmbedding) or self.factors is not None:
+        if not self.interpolates_alone:
             return None
-        if self.embedding.n_rows > _SMALL_TABLE:
-            return None
+        assert isinstance(self.embedding, TableEmbedding)
         weights = (*self._weights, *self.embedding.weights)
         by_row = self.remembered("alone", weights, self._value_of_rows)
         return self.embedding.read(by_row, cells)[:, :, None]

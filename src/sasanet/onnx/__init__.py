@@ -1,7 +1,12 @@
-"""Models as ONNX files: predictions without Python and torch, in onnxruntime for example.
+"""Models as ONNX files: predictions and explanations without Python, in onnxruntime for example.
 
 - ``graph``: a graph written node by node, from plain arrays
-- ``export``: columns → places → vectors → value, as such a graph
+- ``cells``: columns → inputs → vectors
+- ``values``: sums of vectors → values, of all members
+- ``moments``: expected values over random coalitions, with gradients
+- ``attribution``: Shapley values by the network's formula
+- ``export``: the outputs, and the file
+- ``comparison``: the file's answers beside the model's
 
 The graph is built from the network's arrays, not traced. Needs ``pip install "sasanet[onnx]"``.
 """

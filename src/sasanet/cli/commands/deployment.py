@@ -69,12 +69,30 @@ def export(
     terminal: Terminal,
     model: options.ModelPath,
     out: Annotated[Path, typer.Argument(metavar="FILE", help="ONNX file to write.")],
+    rows: Annotated[
+        Path | None,
+        typer.Option(help="Table to compare file and model on.", show_default=False),
+    ] = None,
+    attributions: Annotated[
+        bool, typer.Option(help="Without them the file predicts only, in less time.")
+    ] = True,
+    encoding: options.Encoding = "utf-8",
     force: options.Force = False,
 ) -> None:
-    """Write a model as one ONNX file, to predict without Python."""
-    check_free(out, force)
-    from sasanet.cli.files.model_rows import load_model
+    """Write a model as one ONNX file, to predict and explain without Python."""
+    check_free(out, force, rows)
+    from sasanet.cli.files.model_rows import load_model, read_rows
 
-    load_model(model, terminal).to_onnx(out)
-    terminal.say(f"Written to {out}.")
-    terminal.result({"out": str(out)})
+    fitted = load_model(model, terminal)
+    X = None if rows is None else read_rows(terminal, fitted, rows, encoding, None).X
+    errors = fitted.to_onnx(out, X, attributions)
+    terminal.say(
+        f"Written to {out}. On {errors['rows']} rows its predictions differ from the "
+        f"model's by at most {errors['prediction']:.1g}."
+    )
+    if attributions:
+        terminal.say(
+            f"Its attributions differ by {errors['rmse']:.1g} (root mean square), at most "
+            f"{errors['largest']:.1g}."
+        )
+    terminal.result({"out": str(out), "errors": errors})

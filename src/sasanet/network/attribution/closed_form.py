@@ -42,19 +42,20 @@ from sasanet.network.set_value import SetFunction
 # NOTE[DIFF]: the paper learns φ from sampled Δ. For a set function the expectation over orders has
 # nearly a closed form, which is more accurate than distillation was (docs/decisions.md).
 
-_ENUMERATED = 9  # present features: 512 coalitions take about as long as the formula
+ENUMERATED = 9  # present features: 512 coalitions take about as long as the formula
 _TINY = 1e-12
 INSIDE = 0.5 - math.sqrt(1 / 20)  # Lobatto points: 0, this, 1 − this, 1; exact to degree 5
 WEIGHTS = (1 / 12, 5 / 12, 5 / 12, 1 / 12)
-_INACCURATE = 0.07  # share of Σ|φ| that the four points may miss without a second look
-_WIDE = 64  # features, above which all pairs are too many
-_AGAIN = 0.3  # this and 1 − this: the inner points of the second look
+INACCURATE = 0.07  # share of Σ|φ| that the four points may miss without a second look
+WIDE = 64  # features, above which all pairs are too many
+AGAIN = 0.3  # this and 1 − this: the inner points of the second look
+SECOND_WEIGHTS = (323 / 2646, 1 / 252, 500 / 1323)  # of both ends, their slopes and these points
 _VECTORS_AT_ONCE = 8_192  # of length D, per tensor: a few megabytes, to stay in cache
 
 
 def is_enumerated(n_features: int) -> bool:
     """Tell whether all coalitions of so many features are evaluated, so that φ is exact."""
-    return n_features <= _ENUMERATED
+    return n_features <= ENUMERATED
 
 
 class SumFunction(Protocol):
@@ -103,10 +104,10 @@ class ClosedFormAttribution(nn.Module):
         grow: Callable[..., Tensor] = growth or expected_growth
         inside = vectors.new_empty(*ends.shape)
         attributions = vectors.new_empty(*ends[:, :, 0].shape)
-        few, lengths = present.sum(1) <= _ENUMERATED, vectors.norm(dim=2)
-        for rows in chunks(few, 2**_ENUMERATED):
+        few, lengths = present.sum(1) <= ENUMERATED, vectors.norm(dim=2)
+        for rows in chunks(few, 2**ENUMERATED):
             inside[rows], attributions[rows] = _compressed(function, present[rows], vectors[rows])
-        budget, points = _cell_budget(present.shape[1]), (INSIDE, 1 - INSIDE)
+        budget, points = cell_budget(present.shape[1]), (INSIDE, 1 - INSIDE)
         for rows in chunks(~few, 2 ** (budget.pinned + 1) * budget.followed):
             inside[rows] = grow(function, vectors[rows], points, budget)
         four = torch.cat([ends[:, :, :1], inside, ends[:, :, 1:]], 2)
@@ -149,8 +150,8 @@ def _through_four_points(shares: Tensor) -> Tensor:
 
 def _is_inaccurate(attributions: Tensor, value: Tensor) -> Tensor:
     """Tell which rows have attributions that miss much of the value: [B, N, K], [B, K] → [B]."""
-    missing = (value - attributions.sum(1)).abs() > _INACCURATE * attributions.abs().sum(1)
-    return missing.any(1) & (attributions.shape[1] <= _WIDE)
+    missing = (value - attributions.sum(1)).abs() > INACCURATE * attributions.abs().sum(1)
+    return missing.any(1) & (attributions.shape[1] <= WIDE)
 
 
 def second_look(
@@ -164,9 +165,10 @@ def second_look(
 
     Shape: vectors [B, N, D], ends [B, N, 2, K] → [B, N, K].
     """
-    inside = growth(function, vectors, (_AGAIN, 1 - _AGAIN), CellBudget(4, 4))
+    inside = growth(function, vectors, (AGAIN, 1 - AGAIN), CellBudget(4, 4))
     start, end = end_slopes(function, vectors).unbind(2)
-    return ends.sum(2) * (323 / 2646) + (start - end) / 252 + inside.sum(2) * (500 / 1323)
+    by_ends, by_slopes, by_inside = SECOND_WEIGHTS
+    return ends.sum(2) * by_ends + (start - end) * by_slopes + inside.sum(2) * by_inside
 
 
 def end_slopes(function: SumFunction, vectors: Tensor) -> Tensor:
@@ -213,7 +215,7 @@ def present_first(present: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
 
     Shape: present [B, N], vectors [B, N, D] → places [B, n], vectors [B, n, D].
     """
-    slots = min(present.shape[1], _ENUMERATED)
+    slots = min(present.shape[1], ENUMERATED)
     place = present.to(torch.uint8).argsort(dim=1, descending=True, stable=True)[:, :slots]
     return place, torch.gather(vectors, 1, place[..., None].expand(-1, -1, vectors.shape[2]))
 
@@ -223,7 +225,7 @@ def enumerated(function: SumFunction, vectors: Tensor) -> tuple[Tensor, Tensor]:
 
     Shape: vectors [B, N, D] → [B, N, 2, K], [B, N, K].
     """
-    masks, tables = _coalition_weights(vectors.shape[1], vectors.device)
+    masks, tables = coalition_weights(vectors.shape[1], vectors.device)
     values = function.value_of_sums(masks @ vectors)  # [B, 2^N, K]
     found = [torch.einsum("bmk,mn->bnk", values, table) for table in tables]
     return torch.stack(found[:2], 2), found[2]
@@ -231,7 +233,7 @@ def enumerated(function: SumFunction, vectors: Tensor) -> tuple[Tensor, Tensor]:
 
 @lru_cache(maxsize=32)
 @torch.inference_mode(False)  # they outlive the caller's mode
-def _coalition_weights(n: int, device: torch.device) -> tuple[Tensor, tuple[Tensor, ...]]:
+def coalition_weights(n: int, device: torch.device) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Return all coalitions of n features, and the weight of each one's value for each feature.
 
     Shape: [2^N, N], three of the same: for the two inner points and for φ.
@@ -256,7 +258,7 @@ class CellBudget(NamedTuple):
     followed: int
 
 
-def _cell_budget(n_features: int) -> CellBudget:
+def cell_budget(n_features: int) -> CellBudget:
     """Return the budget for a number of features; the cost is 2^pinned · followed."""
     return CellBudget(3 if n_features <= 12 else 2, 16)
 
@@ -279,7 +281,7 @@ def expected_growth(
     order = squares.sum(2).topk(min(n, sum(budget)), dim=1).indices
     large = torch.gather(vectors, 1, order[..., None].expand(-1, -1, width))
     pins, followed = large[:, :n_pinned], large[:, n_pinned:]
-    case = _cases(tuple(shares), n_pinned, vectors.dtype, vectors.device)
+    case = cases(tuple(shares), n_pinned, vectors.dtype, vectors.device)
     t, presence_variance = case.share[:, None, None], case.share * (1 - case.share)
     mean = t * (vectors.sum(1) - pins.sum(1)) + torch.einsum("cp,bpd->cbd", case.present, pins)
     variance = presence_variance[:, None, None] * (squares.sum(1) - pins.square().sum(1))
@@ -296,7 +298,7 @@ def expected_growth(
     return growth.scatter_add_(1, place[:, n_pinned:], by_presence)
 
 
-class _Cases(NamedTuple):
+class Cases(NamedTuple):
     """All points t with all subsets of P pinned features that are present: C = T·2^P cases."""
 
     share: Tensor  # t of each case, [C]
@@ -307,12 +309,13 @@ class _Cases(NamedTuple):
 
 @lru_cache(maxsize=32)
 @torch.inference_mode(False)
-def _cases(
+def cases(
     points: tuple[float, ...], n_pinned: int, dtype: torch.dtype, device: torch.device
-) -> _Cases:
+) -> Cases:
+    """Return the cases of some points t and so many pinned features."""
     shares = torch.tensor(points, dtype=dtype, device=device)
     subsets = shares.new_tensor([*itertools.product([0.0, 1.0], repeat=n_pinned)])
     present, share = subsets.repeat(len(shares), 1), shares.repeat_interleave(len(subsets))
     chance = present * share[:, None] + (1 - present) * (1 - share[:, None])
     of_point = torch.eye(len(shares), device=shares.device).repeat_interleave(len(subsets), 1)
-    return _Cases(share, present, of_point * chance.prod(1), (2 * present - 1) / chance)
+    return Cases(share, present, of_point * chance.prod(1), (2 * present - 1) / chance)
