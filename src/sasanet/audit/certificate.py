@@ -152,6 +152,8 @@ class Audit:
         Columns of the table.
     weights : str
         SHA-256 of the audited weights, as in ``model.json``.
+    method : str
+        ``"learned"`` where the module that the formula taught was audited; else empty.
 
     Examples
     --------
@@ -175,6 +177,7 @@ class Audit:
     n_features: int = 0
     n_exact: int = 0
     weights: str = ""
+    method: str = ""
 
     def __getitem__(self, name: str) -> Finding:
         for finding in self.findings:

@@ -54,6 +54,7 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
     random_state: int = 0,
     groups: Groups | None = None,
     units: str = "raw",
+    method: str = "auto",
 ) -> Audit:
     """Measure how faithful a fitted model's attributions are on given rows.
 
@@ -76,6 +77,8 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
         Audit the attributions of ``explain(X, groups=groups)``.
     units : {"raw", "probability"}
         Audit the attributions of ``explain(X, units=units)``.
+    method : {"auto", "formula", "learned"}
+        Audit the attributions of ``explain(X, method=method)``.
 
     Returns
     -------
@@ -97,7 +100,7 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
     generator = torch.Generator().manual_seed(seed)
     chosen = torch.randperm(len(cells), generator=generator)[:n_rows]
     rows = table.iloc[chosen.numpy()]
-    explanation = model.explain(rows, groups=groups, units=units)
+    explanation = model.explain(rows, groups=groups, units=units, method=method)
     game = model._game(groups, units)
     findings = _faithfulness(model, game, explanation, cells[chosen], n_orders, generator)
     sizes: tuple[SizeCalibration, ...] = ()
@@ -106,7 +109,9 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
         findings.append(found)
     seconds = time.perf_counter() - start
     about = _describe(model, game, cells[chosen], n_orders, explanation.units)
-    return replace(about, findings=tuple(findings), calibration=sizes, seconds=seconds)
+    plain = groups is None and units == "raw"
+    by = "learned" if model._explains_quickly(method, plain) else ""
+    return replace(about, findings=tuple(findings), calibration=sizes, seconds=seconds, method=by)
 
 
 def _check_arguments(n_rows: int, n_orders: int, random_state: int) -> tuple[int, int]:

@@ -59,8 +59,10 @@ def facts(audit: Audit) -> list[tuple[str, str]]:
     labelled = f"; calibration {audit.calibration[0].n_rows:,} rows" if audit.calibration else ""
     units = f", in {units_of(audit)}" if audit.units else ""
     weights = [("weights", f"{audit.weights[:16]}… (SHA-256)")] if audit.weights else []
+    learned = [("method", "the learned Shapley module")] if audit.method else []
     return [
         *weights,
+        *learned,
         ("rows", f"{audit.n_rows:,}{labelled}"),
         ("truth", f"{_how(audit)}{units}"),
         ("time", f"{audit.seconds:.1f} s"),

@@ -31,6 +31,14 @@ class Units(StrEnum):
     probability = "probability"
 
 
+class Method(StrEnum):
+    """How attributions are computed."""
+
+    auto = "auto"
+    formula = "formula"
+    learned = "learned"
+
+
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="Directory written by `fit`.")]
 TablePath = Annotated[
     Path,
@@ -81,6 +89,14 @@ GroupsFile = Annotated[
 ]
 UnitsOfPhi = Annotated[
     Units, typer.Option("--units", help="Explain log-odds, or the probability itself.")
+]
+MethodOfPhi = Annotated[
+    Method,
+    typer.Option(
+        "--method",
+        help="By the formula, or by the learned module of `fit --learn-attributions`; auto: the "
+        "module where there is a good one.",
+    ),
 ]
 OfClass = Annotated[
     str | None,

@@ -23,7 +23,7 @@ class CertifiedModel(TabularModel):
 
     audit_: Audit
 
-    def audit(
+    def audit(  # noqa: PLR0913 - what to audit, and how much of it
         self,
         X: Any,
         y: Any = None,
@@ -33,12 +33,13 @@ class CertifiedModel(TabularModel):
         random_state: int = 0,
         groups: Mapping[str, Sequence[str]] | None = None,
         units: str = "raw",
+        method: str = "auto",
     ) -> Audit:
         """Measure how true the attributions are on given rows: see :func:`sasanet.audit.audit`.
 
         The certificate is kept as ``audit_`` and saved with the model, until the next ``fit``. One
-        of groups or of probabilities is only returned: it speaks of another game than
-        ``explain(X)``.
+        of groups, of probabilities or of a method that is not the default is only returned: it
+        speaks of other attributions than those of ``explain(X)``.
         """
         from sasanet.audit import audit  # a higher room: only this method needs it
 
@@ -51,8 +52,9 @@ class CertifiedModel(TabularModel):
             random_state=random_state,
             groups=groups,
             units=units,
+            method=method,
         )
-        if groups is None and units == "raw":
+        if groups is None and units == "raw" and method == "auto":
             self.audit_ = found
         return found
 

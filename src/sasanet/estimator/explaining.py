@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -16,20 +17,26 @@ from sasanet.estimator.certified import CertifiedModel
 from sasanet.explanation.explanation import Explanation
 from sasanet.explanation.players import Players, read_players
 from sasanet.network import inference
+from sasanet.network.attribution.closed_form import ClosedFormAttribution
+from sasanet.network.attribution.distilled import can_distil
 from sasanet.network.player_game import Game, PlayerGame
 from sasanet.network.refinement import read_effort, refined
 from sasanet.network.sasanet import SASANet
 from sasanet.shapley.game import names_to_mask, read_coalitions
 from sasanet.table.target import to_probability
-from sasanet.validation import read_choice
+from sasanet.training.distillation import distil
+from sasanet.validation import check_integer, read_choice, read_real
 
 Groups = Mapping[str, Sequence[str]]
+_GOOD = 0.998  # R² from which on the learned module explains by default
+_FEWEST_TAUGHT, _MOST_TAUGHT = 4_000, 12_000  # rows, by default
 
 
 class ExplainingModel(CertifiedModel):
     """A model that explains its predictions, and predicts from any coalition of its features."""
 
     network_: SASANet
+    learned_attributions_: dict[str, Any]
 
     def explain(
         self,
@@ -39,6 +46,7 @@ class ExplainingModel(CertifiedModel):
         max_error: float | None = None,
         groups: Groups | None = None,
         units: str = "raw",
+        method: str = "auto",
     ) -> Explanation:
         """Return the attributions of every prediction, in one forward pass.
 
@@ -61,6 +69,11 @@ class ExplainingModel(CertifiedModel):
             ``"probability"``, of a classifier: Shapley values of the probability itself, the game
             σ(v(S)). They add up to it, and are no rescaled log-odds. Of two classes it is the
             probability of the second.
+        method : {"auto", "formula", "learned"}, default="auto"
+            ``"learned"``: by the module that :meth:`learn_attributions` has taught, many times
+            faster; rows unlike those it was taught get the formula's attributions. ``"auto"``: that
+            module, where the model has one whose R² on held-out rows as given is at least 0.998,
+            and the formula everywhere else, also for groups, probabilities and refined values.
 
         Returns
         -------
@@ -70,7 +83,9 @@ class ExplainingModel(CertifiedModel):
         effort = read_effort(n_orders, max_error)
         table, cells = self._encode(X)
         game = self._game(groups, units)
-        values, totals = inference.attributions_and_outputs(game, cells)
+        plain = effort is None and groups is None and units == "raw"
+        quickly = self._explains_quickly(method, plain)
+        values, totals = inference.attributions_and_outputs(game, cells, quickly)
         scale, errors = self.target_.scale, None
         if effort is not None:
             wanted = effort if isinstance(effort, int) else effort / scale
@@ -112,6 +127,84 @@ class ExplainingModel(CertifiedModel):
                 "units='probability' is for classifiers, got a regressor; "
                 "its attributions are in the units of the target already"
             )
+
+    def learn_attributions(
+        self,
+        X: Any,
+        *,
+        n_rows: int | None = None,
+        time_limit: float = math.inf,
+        random_state: int = 0,
+    ) -> Self:
+        """Teach a small module the formula's attributions: explanations become many times faster.
+
+        The model predicts as before, and ``save`` keeps the module. Half of the rows it learns from
+        are as given, in the others cells are missing or replaced. ``learned_attributions_`` says
+        how close it came to the formula on held-out rows.
+
+        Parameters
+        ----------
+        X : table (n, d)
+            Rows such as will be explained: those of training, for example. No labels are needed.
+        n_rows : int, optional
+            Rows to learn from; by default as many as X has, but 4,000 to 12,000.
+        time_limit : float, default=inf
+            Seconds; fewer rows and steps are then taken, where needed.
+        random_state : int, default=0
+            Seed for drawing rows and batches.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from sasanet import SASANetClassifier
+        >>> from sasanet.datasets import load_german_credit
+        >>> X, y = load_german_credit()
+        >>> model = SASANetClassifier(max_epochs=1, teacher_weight=0, random_state=0).fit(X, y)
+        >>> model = model.learn_attributions(X, n_rows=400)
+        >>> model.explain(X, method="learned").values.shape
+        (1000, 20)
+        """
+        _, cells = self._encode(X)
+        self._check_can_learn()
+        read_real({"time_limit": time_limit}, "time_limit", above=0)
+        remedy = "the module needs some rows to learn from"
+        wanted = min(max(len(cells), _FEWEST_TAUGHT), _MOST_TAUGHT) if n_rows is None else n_rows
+        wanted = check_integer("n_rows", wanted, 200, None, remedy)
+        seed = check_integer("random_state", random_state, 0, 2**63 - 1, "give a seed such as 0")
+        generator = torch.Generator().manual_seed(seed)
+        module, record = distil(self.network_, cells, wanted, time_limit, generator)
+        record["rmse"] = {kind: self.target_.scale * size for kind, size in record["rmse"].items()}
+        self.network_.distilled, self.learned_attributions_ = module, record
+        return self
+
+    def _check_can_learn(self) -> None:
+        formula = isinstance(self.network_.attribution, ClosedFormAttribution)
+        if not formula or not can_distil(self.network_.marginal):
+            raise InvalidInputError(
+                "learn_attributions needs a network whose attributions come from the formula, with "
+                "knots for numbers, got another; fit one with network='set'"
+            )
+
+    def _explains_quickly(self, method: str, plain: bool = True) -> bool:
+        """Tell whether the learned module explains; ``plain``: nothing but φ is asked for."""
+        read_choice("method", method, ("auto", "formula", "learned"))
+        taught = self.network_.distilled is not None
+        if method == "learned" and not taught:
+            raise InvalidInputError(
+                "method='learned' needs a module that has been taught, got a model without one; "
+                "call learn_attributions(X) first"
+            )
+        if method == "learned" and not plain:
+            raise InvalidInputError(
+                "method='learned' explains single columns in raw units, got groups, other units, "
+                "n_orders or max_error beside it; use method='formula'"
+            )
+        if method == "auto":
+            return taught and plain and self.learned_attributions_["r2"]["as given"] >= _GOOD
+        return method == "learned"
 
     def _check_explains(self) -> None:
         if self.network_.attribution is None:

@@ -69,7 +69,9 @@ class OneRowModel(TabularModel):
         """
         cells = self._encode_one(row).cells
         self._check_explains()
-        values = inference.attributions(self.network_, torch.from_numpy(cells))[0].numpy()
+        quickly = self._explains_quickly("auto")
+        found = inference.attributions(self.network_, torch.from_numpy(cells), quickly)
+        values = found[0].numpy()
         values, base = values * self.target_.scale, self.base_value_
         single = len(base) == 1
         return RowExplanation(

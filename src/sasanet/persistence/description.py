@@ -18,9 +18,11 @@ import numpy as np
 from sasanet.errors import InvalidInputError, SavedFileError
 from sasanet.estimator.sasanet import SASANetClassifier, SASANetModel, SASANetRegressor
 from sasanet.network.architecture import Architecture
+from sasanet.network.attribution.distilled import DistilledAttribution
 from sasanet.table.columns import Columns
 from sasanet.table.encoder import TableEncoder
 from sasanet.table.target import Target
+from sasanet.training.distillation import KINDS
 
 FORMAT = 1
 CLASSES: dict[str, type[SASANetModel]] = {
@@ -37,6 +39,7 @@ _FIELDS = (
     "encoder",
     "history",
     "importances",
+    "learned_attributions",
     "weights",
 )
 _LARGEST = float(np.finfo(np.float64).max)
@@ -65,8 +68,18 @@ def describe(model: SASANetModel, weights: str) -> dict[str, Any]:
         "encoder": model.encoder_.to_dict(),
         "history": model.history_,
         "importances": None if importances is None else importances.tolist(),
+        "learned_attributions": _describe_learned(model),
         "weights": weights,
     }
+
+
+def _describe_learned(model: SASANetModel) -> dict[str, Any] | None:
+    """Return the sizes of the learned Shapley module and how close it came, if there is one."""
+    module = model.network_.distilled
+    if module is None:
+        return None
+    sizes = {"directions": module.directions, "hidden": module.hidden}
+    return {**sizes, "record": model.learned_attributions_}
 
 
 def _plain_parameters(model: SASANetModel) -> dict[str, Any]:
@@ -181,6 +194,36 @@ def read_cap(saved: Mapping[str, Any]) -> float:
     bounded = cap is None or (_is_finite(cap) and _SMALLEST_CAP <= cap <= _LARGEST_CAP)
     expect(bounded, f"a cap from {_SMALLEST_CAP} to {_LARGEST_CAP:g}, or none", cap)
     return math.inf if cap is None else float(cap)
+
+
+def read_learned(
+    saved: Mapping[str, Any], architecture: Architecture, n_outputs: int, n_weights: int
+) -> DistilledAttribution | None:
+    """Return the learned Shapley module without its weights; one too large for them is refused."""
+    learned = saved["learned_attributions"]
+    if learned is None:
+        return None
+    expect(isinstance(learned, dict), "an object as learned_attributions", learned)
+    expect(set(learned) == {"directions", "hidden", "record"}, "a learned module", sorted(learned))
+    _check_learned_record(learned["record"])
+    directions, hidden = learned["directions"], learned["hidden"]
+    whole = all(type(size) is int and size >= 1 for size in (directions, hidden))
+    expect(whole, "whole numbers as sizes of the learned module", [directions, hidden])
+    least = directions * (2 * architecture.width + hidden * n_outputs)
+    expect(least <= n_weights, f"a learned module of at most {n_weights} weights", least)
+    return DistilledAttribution(architecture.width, directions, hidden, n_outputs)
+
+
+def _check_learned_record(record: Any) -> None:
+    expect(isinstance(record, dict), "an object as the learned module's record", record)
+    fields = {"r2", "rmse", "unlike", "rows", "seconds"}
+    expect(set(record) == fields, f"a record with {sorted(fields)}", sorted(record))
+    for name in ("r2", "rmse"):
+        part = record[name]
+        known = isinstance(part, dict) and set(part) == set(KINDS)
+        expect(known and all(map(_is_finite, part.values())), f"finite {name} by kind", part)
+    plain = all(_is_finite(record[name]) for name in ("unlike", "rows", "seconds"))
+    expect(plain, "finite numbers in the learned module's record", record)
 
 
 def read_architecture(

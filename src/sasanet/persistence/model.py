@@ -22,6 +22,7 @@ from sasanet.persistence.description import (
     describe,
     read_architecture,
     read_cap,
+    read_learned,
     read_model,
 )
 from sasanet.table.columns import Columns
@@ -171,11 +172,14 @@ def _rebuild(saved: dict[str, Any], weights: dict[str, Any]) -> SASANetModel:
     n_outputs, n_weights = len(model.target_.base), sum(t.numel() for t in weights.values())
     architecture = read_architecture(saved, columns, n_outputs, n_weights)
     network = SASANet(columns, n_outputs, architecture, read_cap(saved), dropout=0.0)
+    network.distilled = read_learned(saved, architecture, n_outputs, n_weights)
+    if network.distilled is not None:
+        model.learned_attributions_ = saved["learned_attributions"]["record"]
     missing, foreign = network.load_state_dict(weights, strict=False)
     shared = {name for name in missing if name.startswith("attribution.embedding.")}
     if foreign or set(missing) - (shared if architecture.shared_embedding else set()):
         raise SavedFileError(f"The weights do not fit: missing {missing}, foreign {foreign}")
-    if not all(bool(parameter.isfinite().all()) for parameter in network.parameters()):
+    if not all(bool(part.isfinite().all()) for part in network.state_dict().values()):
         raise SavedFileError("The weights must be finite numbers, got others; fit the model anew")
     model.network_ = network.eval()
     return model

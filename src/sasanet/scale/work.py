@@ -71,6 +71,7 @@ class Explaining:
     of_class: str | None = None
     groups: Mapping[str, Sequence[str]] | None = None
     units: str = "raw"
+    method: str = "auto"
 
     def columns(self, model: Any) -> list[str]:
         """Return the names of the columns."""
@@ -91,6 +92,7 @@ class Explaining:
             max_error=self.max_error,
             groups=self.groups,
             units=self.units,
+            method=self.method,
         )
         return found if self.of_class is None else found.output(self.of_class)
 

@@ -33,6 +33,7 @@ def audit(
     ] = False,
     groups: options.GroupsFile = None,
     units: options.UnitsOfPhi = options.Units.raw,
+    method: options.MethodOfPhi = options.Method.auto,
     encoding: options.Encoding = "utf-8",
     force: options.Force = False,
 ) -> None:
@@ -43,10 +44,11 @@ def audit(
     from sasanet.cli.files.model_rows import load_model, read_rows
 
     grouped = read_object(groups, "--groups", '{"address": ["street", "zip"]}')
-    if keep and (grouped is not None or units != options.Units.raw):
+    plain = grouped is None and units == options.Units.raw and method == options.Method.auto
+    if keep and not plain:
         raise InvalidInputError(
-            "--keep saves the certificate of the plain explanation, got --groups or --units beside "
-            "it; leave one out"
+            "--keep saves the certificate of the plain explanation, got --groups, --units or "
+            "--method beside it; leave one out"
         )
     fitted = load_model(model, terminal)
     if keep:
@@ -54,7 +56,13 @@ def audit(
     read = read_rows(terminal, fitted, table, encoding, target)
     with terminal.progress(f"auditing {min(rows, len(read.X))} rows"):
         certificate = fitted.audit(
-            read.X, read.y, n_rows=rows, n_orders=orders, groups=grouped, units=units
+            read.X,
+            read.y,
+            n_rows=rows,
+            n_orders=orders,
+            groups=grouped,
+            units=units,
+            method=method,
         )
     if out is not None:
         with replacing(out) as draft:

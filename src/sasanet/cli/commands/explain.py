@@ -34,6 +34,7 @@ def explain(
     of_class: options.OfClass = None,
     groups: options.GroupsFile = None,
     units: options.UnitsOfPhi = options.Units.raw,
+    method: options.MethodOfPhi = options.Method.auto,
     row_name: options.RowName = None,
     encoding: options.Encoding = "utf-8",
     force: options.Force = False,
@@ -58,7 +59,7 @@ def explain(
 
     fitted = load_model(model, terminal)
     grouped = read_object(groups, "--groups", '{"address": ["street", "zip"]}')
-    work = Explaining(orders, max_error, top, of_class, grouped, units)
+    work = Explaining(orders, max_error, top, of_class, grouped, units, method)
     if as_folder:
         write_folder(terminal, fitted, table, out, work, row_name, force)
         return

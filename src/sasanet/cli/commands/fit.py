@@ -44,6 +44,13 @@ def fit(
     balanced: Annotated[
         bool, typer.Option("--balanced", help="Weigh classes inversely to their frequencies.")
     ] = False,
+    learn_attributions: Annotated[
+        bool,
+        typer.Option(
+            "--learn-attributions",
+            help="Also teach a module that explains many times faster than the formula.",
+        ),
+    ] = False,
     seed: options.Seed = 0,
     encoding: options.Encoding = "utf-8",
     force: options.Force = False,
@@ -63,6 +70,8 @@ def fit(
     start = time.perf_counter()
     interrupted = _train(model, data, held_out, terminal)
     seconds = time.perf_counter() - start
+    if learn_attributions and not interrupted:
+        _learn_attributions(terminal, model, data)
     model.save(out)
     _summarise(terminal, model, data, out, seconds, interrupted)
     if interrupted:
@@ -150,6 +159,17 @@ def _train(model: Any, data: TrainingTable, held_out: Any, terminal: Terminal) -
     if interrupted:
         terminal.note("Training was interrupted: the best state so far is kept and saved.")
     return interrupted
+
+
+def _learn_attributions(terminal: Terminal, model: Any, data: TrainingTable) -> None:
+    """Teach the fast Shapley module, and say how close it came."""
+    with terminal.progress("learning attributions"):
+        model.learn_attributions(data.X)
+    record = model.learned_attributions_
+    terminal.say(
+        f"Learned attributions from {record['rows']:,} rows in {record['seconds']:.1f} s: R² "
+        f"{record['r2']['as given']:.4f} against the formula on held-out rows."
+    )
 
 
 def _summarise(

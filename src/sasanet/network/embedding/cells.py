@@ -129,13 +129,24 @@ class TableEmbedding(RemembersTables):
 
         Shape: cells [B, N], coalitions [B, M, N] → [B, M, width].
         """
+        return self.sums_in(self.rows(), cells, coalitions)
+
+    def sums_in(self, table: Tensor, cells: Tensor, coalitions: Tensor) -> Tensor:
+        """Return the same of the entries of any table: [rows, D] → [B, M, D]."""
         rows, weights = self._look_ups(cells)
         # Only members of a coalition are looked up: the size of a bag is that of its coalition.
         kept = coalitions[..., self.entry_columns]
         row, _, entry = kept.nonzero(as_tuple=True)
         sizes = kept.sum(2).flatten()
-        sums = bag_sums(self.rows(), rows[row, entry], weights[row, entry], sizes)
+        sums = bag_sums(table, rows[row, entry], weights[row, entry], sizes)
         return sums.unflatten(0, coalitions.shape[:2])
+
+    @property
+    def owners(self) -> Tensor:
+        """The column of every row of the table: [rows]."""
+        return torch.cat(
+            [self.block_owners.repeat_interleave(self.lines.shape[1]), self.level_owners]
+        )
 
 
 def _starts(sizes: Sequence[int]) -> list[int]:

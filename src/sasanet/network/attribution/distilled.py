@@ -1,0 +1,183 @@
+"""A Shapley module taught by the formula: a coarse formula, and a small network that corrects it.
+
+    φ_i ≈ 1/12 v({i}) + ⟨a_i, Σ_t w_t g_t + c(x)⟩
+
+The formula (:mod:`~.closed_form`) integrates ψ_i · ∂E[v]/∂mean over the share t of features that
+are present. Here g_t is that gradient in its coarsest form, with nothing pinned or followed, at the
+points t of the same rule; and both its factors are projected to the few directions W in which they
+meet: a_i = ψ_i A, g_t = G ∂E[v]/∂mean. What this misses is learned: c(x), a network with one hidden
+layer, sees the g_t, Σ a_i, v and how many features are present.
+
+This is the paper's internal distillation with the expectation over orders in place of one draw:
+targets without noise, so that seconds suffice. How it is trained is in
+:mod:`sasanet.training.distillation`.
+
+A row unlike those it was taught is noticed in two ways: its inputs lie far outside, or the raw φ
+miss more of the known v(x) than they did for taught rows. Such rows belong to the formula.
+
+Sizes: B rows, N features, D the length of a cell vector, M members, K outputs, T points, W.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from sasanet.network.attribution.closed_form import INSIDE, WEIGHTS
+from sasanet.network.attribution.moment_propagation import smoothed_gradient
+from sasanet.network.coalitions import add_up
+from sasanet.network.embedding.cells import TableEmbedding
+from sasanet.network.embedding.memo import RemembersTables
+from sasanet.network.interface import TabularNetwork
+from sasanet.network.layers import feed_forward
+from sasanet.network.set_value import SetValue
+
+POINTS = (INSIDE, 1 - INSIDE, 1.0)  # t; at t = 0 the gradient is that of the cell alone
+_FARTHEST = 8.0  # standardised inputs beyond this count as this
+
+
+def can_distil(marginal: nn.Module) -> bool:
+    """Tell whether a marginal module is one this module can be taught from."""
+    return isinstance(marginal, SetValue) and isinstance(marginal.embedding, TableEmbedding)
+
+
+class RowFacts(NamedTuple):
+    """What is known of rows before the correction."""
+
+    inputs: Tensor  # of the network that corrects, standardised: [B, I]
+    base: Tensor  # the coarse formula's φ: [B, N, K]
+    output: Tensor  # v: [B, K]
+
+
+class DistilledAttribution(RemembersTables, TabularNetwork):
+    """The learned Shapley module of a set network with a table of cell vectors.
+
+    Parameters
+    ----------
+    length : int
+        D.
+    directions : int
+        W.
+    hidden : int
+        Units of the hidden layer.
+    n_outputs : int
+        K.
+    """
+
+    to_cell: Tensor
+    to_row: Tensor
+    center: Tensor
+    spread: Tensor
+    reach: Tensor
+    largest_gap: Tensor
+
+    def __init__(self, length: int, directions: int, hidden: int, n_outputs: int) -> None:
+        super().__init__()
+        self.n_outputs, self.hidden = n_outputs, hidden
+        inputs = directions * (1 + len(POINTS) * n_outputs) + n_outputs + 1
+        self.register_buffer("to_cell", torch.zeros(length, directions))  # A
+        self.register_buffer("to_row", torch.zeros(length, directions))  # Gᵀ
+        self.register_buffer("center", torch.zeros(inputs))  # of the taught rows' inputs
+        self.register_buffer("spread", torch.ones(inputs))
+        # Beyond these a row is unlike those taught: mean squared input, and missed |v − Σφ|.
+        self.register_buffer("reach", torch.tensor(torch.inf))
+        self.register_buffer("largest_gap", torch.full((n_outputs,), torch.inf))
+        sizes = [inputs, hidden, directions * n_outputs]
+        self.context = feed_forward(sizes, nn.GELU(), 0.0)
+        for start in self.context[-1].parameters():  # nothing but the coarse formula yet
+            nn.init.zeros_(start)
+
+    @property
+    def directions(self) -> int:
+        """W."""
+        return self.to_cell.shape[1]
+
+    def attribute(
+        self, marginal: SetValue, cells: Tensor, present: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return φ that add up, the output they add up to, and which rows are unlike those taught.
+
+        The output is that of :meth:`SetValue.values`.
+
+        Shape: cells, present [B, N] → φ [B, N, K], output [B, K], bool [B].
+        """
+        vectors, row = self.prepare(marginal, cells, present)
+        found = self.raw(vectors, row) * present[..., None]
+        gap = (row.output - found.sum(1)).abs()
+        unlike = (gap > self.largest_gap).any(1) | (row.inputs.square().mean(1) > self.reach)
+        return add_up(found, row.output, present), row.output, unlike
+
+    def raw(self, vectors: Tensor, row: RowFacts) -> Tensor:
+        """Return φ before they are made to add up: [B, N, W] → [B, N, K]; absent ones count not."""
+        context = self.context(row.inputs.clamp(-_FARTHEST, _FARTHEST))
+        return torch.baddbmm(row.base, vectors, context.unflatten(1, (self.directions, -1)))
+
+    def prepare(
+        self, marginal: SetValue, cells: Tensor, present: Tensor
+    ) -> tuple[Tensor, RowFacts]:
+        """Return the cells' vectors [B, N, W] and all else that is known before the correction."""
+        sums = marginal._sums(cells, present[:, None])[:, 0]  # [B, M, D]
+        # ρ(b) − ρ(b) is zero only up to rounding; v(∅) must be exactly φ0.
+        anything = present.any(1)[:, None, None]
+        output = (marginal.together.value_of_sums(sums) * anything).mean(1)
+        gradients = self._gradients(marginal, sums, self._squares(marginal, cells, present))
+        assert isinstance(marginal.embedding, TableEmbedding)
+        vectors = marginal.embedding.read(self.cell_table(marginal), cells) * present[..., None]
+        share = present.float().mean(1, keepdim=True)
+        means = gradients.mean(2).permute(1, 0, 2, 3).flatten(1)
+        inputs = torch.cat([vectors.sum(1), means, output, share], 1)
+        inputs = inputs.sub_(self.center).div_(self.spread)
+        return vectors, RowFacts(inputs, self._base(marginal, cells, vectors, gradients), output)
+
+    def _base(
+        self, marginal: SetValue, cells: Tensor, vectors: Tensor, gradients: Tensor
+    ) -> Tensor:
+        """Return the coarse formula: [B, N], [B, N, W], [T, B, M, K, W] → [B, N, K]."""
+        assert isinstance(marginal.embedding, TableEmbedding)
+        along = torch.einsum("tbmkw,t->bmkw", gradients, gradients.new_tensor(WEIGHTS[1:]))
+        alone = marginal.embedding.read(self._alone(marginal), cells)
+        if marginal.factors is None:
+            return torch.baddbmm(alone, vectors, along[:, 0].mT, beta=WEIGHTS[0])
+        each = (vectors @ along.flatten(1, 2).mT).unflatten(2, along.shape[1:3])  # [B, N, M, K]
+        return WEIGHTS[0] * alone + (each * marginal.factors.T[..., None]).mean(2)
+
+    def _gradients(self, marginal: SetValue, sums: Tensor, squares: Tensor) -> Tensor:
+        """Return g_t: [B, M, D] twice → [T, B, M, K, W]."""
+        t = sums.new_tensor(POINTS)[:, None, None, None]
+        found = smoothed_gradient(marginal.together, t * sums, t * (1 - t) * squares)
+        return found @ self.to_row
+
+    def _squares(self, marginal: SetValue, cells: Tensor, present: Tensor) -> Tensor:
+        """Return each member's Σ (r_mi ψ_i)²: [B, N] → [B, M, D]."""
+        embedding = marginal.embedding
+        assert isinstance(embedding, TableEmbedding)
+        table = self.remembered("squares", embedding.weights, lambda: embedding.rows().square())
+        if marginal.factors is None:
+            return embedding.sums_in(table, cells, present[:, None])
+        weights = present[:, None] * marginal.factors.square()
+        return weights @ embedding.read(table, cells)
+
+    def cell_table(self, marginal: SetValue) -> Tensor:
+        """Return a of every row of the table: [rows, W]."""
+        embedding = marginal.embedding
+        assert isinstance(embedding, TableEmbedding)
+        sources = (self.to_cell, *embedding.weights)
+        return self.remembered("cells", sources, lambda: embedding.rows() @ self.to_cell)
+
+    def _alone(self, marginal: SetValue) -> Tensor:
+        """Return v of every row of the table as if it were alone: [rows, K]."""
+        embedding = marginal.embedding
+        assert isinstance(embedding, TableEmbedding)
+
+        def value_of_rows() -> Tensor:
+            rows = embedding.rows()[:, None]
+            if marginal.factors is not None:
+                rows = rows * marginal.factors.T[embedding.owners][..., None]
+            parts = [marginal.together.value_of_sums(part).mean(1) for part in rows.split(4096)]
+            return torch.cat(parts)
+
+        factors = () if marginal.factors is None else (marginal.factors,)
+        weights = (*marginal._weights, *embedding.weights, *factors)
+        return self.remembered("alone", weights, value_of_rows)
