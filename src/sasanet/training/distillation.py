@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -31,6 +31,7 @@ from sasanet.network.sasanet import SASANet
 from sasanet.network.set_value import SetValue
 from sasanet.table.columns import Columns
 from sasanet.training.loop import Phase, train
+from sasanet.training.rows import shuffled_batches
 
 KINDS = ("as given", "cells missing", "cells replaced")
 _OF_FOUR = torch.tensor([0, 1, 0, 2])  # kinds of every four rows
@@ -63,6 +64,10 @@ class TaughtRows:
     def __getitem__(self, index: Tensor | slice) -> TaughtRows:
         facts = RowFacts(*(part[index] for part in self.facts))
         return TaughtRows(self.cells[index], facts, self.targets[index])
+
+    def batches(self, size: int, generator: torch.Generator, skip: int = 0) -> Iterator[Any]:
+        """Yield the rows once, shuffled."""
+        return shuffled_batches(self, size, generator, skip)
 
     @property
     def device(self) -> torch.device:
