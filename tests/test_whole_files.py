@@ -38,7 +38,7 @@ def test_drafts_of_dead_processes_are_removed_and_those_of_the_living_kept(tmp_p
     done = subprocess.run(
         [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True
     )
-    host, dead = whole_files._HOST, int(done.stdout)
+    host, dead = whole_files.HOST, int(done.stdout)
     names = {
         "dead": f".draft-{host}-{dead}-0a.a.txt",
         "alive": f".draft-{host}-{os.getpid()}-0b.a.txt",

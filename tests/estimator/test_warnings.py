@@ -12,7 +12,7 @@ import pytest
 from sasanet import Architecture, SASANetClassifier
 from sasanet.baselines import NAMClassifier
 from sasanet.errors import InterruptedFitWarning, RefinementWarning, UnknownLevelWarning
-from sasanet.estimator import fit_checks
+from sasanet.estimator.fitting import checks
 from sasanet.network import refinement
 from sasanet.table.encoder import TableEncoder
 from sasanet.training import loop
@@ -96,7 +96,7 @@ def test_a_warning_that_points_into_the_package_is_noticed(monkeypatch):
         warnings.warn(message, category, stacklevel=2)
 
     monkeypatch.setattr(loop, "clip_gradients", interrupt)
-    monkeypatch.setattr(fit_checks, "warn_user", warn_here)
+    monkeypatch.setattr(checks, "warn_user", warn_here)
     learner = NAMClassifier(layers=(4,), **QUICK)
     with pytest.warns(InterruptedFitWarning) as caught:
         learner.fit(X, Y)
