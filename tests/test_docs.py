@@ -60,7 +60,7 @@ def test_its_python_blocks_run(page, tmp_path, monkeypatch):
 
 def test_most_pages_have_python_blocks():
     guides = {"quickstart", "fitting", "explaining", "speed", "auditing", "missing", "posthoc",
-              "deciding", "scale", "serving", "onnx", "mlflow",
+              "objectives", "deciding", "scale", "serving", "onnx", "mlflow",
               "coming_from_shap", "README"}  # fmt: skip
     assert guides <= {page.stem for page in with_python()}
 

@@ -10,6 +10,7 @@ test keeps it so:
 - ``checksums``: SHA-256 of records and weights
 - ``malloc``: fewer page faults while the same large arrays come and go
 - ``intervals``: means and statistics with their intervals
+- ``objectives``: what regressors predict of a quantity, and their losses
 - ``table``: anything tabular → one number per cell; labels → numbers
 - ``explanation``: the result people hold
 - ``shapley``: Shapley values and interactions of any game, exact or sampled

@@ -1,7 +1,9 @@
 """How well v(S) predicts labels, by the number of known features.
 
-Sizes: n rows, N features, K outputs, C columns of predictions (the classes; 1 for binary and
-regression), b bins.
+Of quantiles the prediction is their level, and observed is whether a label is at most as large.
+
+Sizes: n rows, N features, K outputs, C columns of predictions (the classes or quantiles; 1 for
+binary and regression), b bins.
 """
 
 from __future__ import annotations
@@ -28,14 +30,20 @@ _LARGEST_SCALE = 1e145  # of the target: losses square it, and means of these ad
 
 
 def calibrate(
-    model: SASANetModel, cells: Tensor, numbers: Floats, generator: torch.Generator
+    model: SASANetModel,
+    cells: Tensor,
+    numbers: Floats,
+    generator: torch.Generator,
+    weights: Floats | None = None,
 ) -> tuple[tuple[SizeCalibration, ...], Finding]:
     """Return the calibration of v(S) by size of S, and one finding about all sizes.
 
     Every row is evaluated with one random coalition of each size, from no feature to all.
 
-    Shape: cells [n, N], numbers (n,): labels as the network sees them.
+    Shape: cells [n, N], numbers (n,): labels as the network sees them, weights (n,): how much each
+    row counts.
     """
+    counts = np.ones(len(numbers)) if weights is None else weights / weights.mean()
     if model.target_.scale > _LARGEST_SCALE:
         raise InvalidInputError(
             f"y must have a spread below {_LARGEST_SCALE:g} to be audited with, because losses are "
@@ -47,14 +55,15 @@ def calibrate(
     for size in _sizes(n_features):
         known = (positions(random_orders(present, generator)) < size) & present
         output = inference.coalition_outputs(model.network_, cells, known[:, None])
-        record, residual, errors = _one_size(size, output, numbers, model.target_)
+        record, residual, errors = _one_size(size, output, numbers, model.target_, counts)
         records.append(record)
         residuals.append(residual)
         by_chance.append(errors)
     # The error of all sizes is their mean: one sum of absolute values, over the bins of all.
     columns = np.concatenate(residuals, axis=1) / len(residuals)
     found = intervals.bootstrap_around(_absolute_sum, columns)
-    units = "in the target's units" if model.target_.task == "regression" else "a probability"
+    of_means = model.target_.task == "regression" and not model.target_.quantiles
+    units = "in the target's units" if of_means else "a probability"
     errors = np.mean(by_chance, axis=0)  # one draw of the labels is compared with all sizes
     limit = chance.high(errors)
     note = f"mean over sizes of |predicted − observed| by bin, {units}; noise is that of the labels"
@@ -69,21 +78,21 @@ def _sizes(n_features: int) -> list[int]:
 
 
 def _one_size(
-    size: int, output: Tensor, numbers: Floats, target: Target
+    size: int, output: Tensor, numbers: Floats, target: Target, weights: Floats
 ) -> tuple[SizeCalibration, Floats, Floats]:
     """Return the record of one size, observed − predicted by row and bin, (n, b), and by chance."""
-    losses, base_losses = _losses(output, numbers, target)
+    losses, base_losses = (part * weights for part in _losses(output, numbers, target))
     predicted, observed = _predicted_and_observed(output[:, 0].numpy(), numbers, target)
-    bins = _bin_numbers(predicted)
-    in_bin = bins[..., None] == np.unique(bins)  # (n, C, b)
+    bins = _level_numbers(predicted) if target.quantiles else _bin_numbers(predicted)
+    in_bin = (bins[..., None] == np.unique(bins)) * weights[:, None, None]  # (n, C, b)
     residual = ((observed - predicted)[..., None] * in_bin).mean(axis=1)
-    by_chance = chance.chance_errors(predicted, observed, bins, target.task)
+    by_chance = chance.chance_errors(predicted, observed, bins, target.loss, weights)
     names = ("loss", "gain", "error", "slope")
     found = (
         intervals.mean(losses),
         intervals.mean(base_losses - losses),
         intervals.bootstrap_around(_absolute_sum, residual),
-        _slope(predicted, observed),
+        _slope(predicted, observed, weights),
     )
     measured = {
         name + end: number
@@ -96,7 +105,7 @@ def _one_size(
         base_loss=float(base_losses.mean()),
         noise=float(by_chance.mean()),
         noise_high=chance.high(by_chance),
-        bins=_make_bins(predicted, observed, in_bin, target.task),
+        bins=_make_bins(predicted, observed, in_bin, of_shares=_are_shares(target)),
         **measured,
     )
     return record, residual, by_chance
@@ -106,7 +115,8 @@ def _losses(output: Tensor, numbers: Floats, target: Target) -> tuple[Floats, Fl
     """Return the loss of v(S) and of the base value per row, in the target's units: two (n,)."""
     base, labels = torch.tensor(target.network_base, dtype=torch.float64), torch.tensor(numbers)
     found = [
-        prediction_losses(out, labels, target.task)[:, 0].numpy() * target.scale**2
+        prediction_losses(out, labels, target.loss, target.quantiles)[:, 0].numpy()
+        * target.loss_scale
         for out in (output + base, base.expand_as(output))
     ]
     return found[0], found[1]
@@ -117,11 +127,24 @@ def _predicted_and_observed(
 ) -> tuple[Floats, Floats]:
     """Return what v(S) predicts and the labels, as probabilities or target units: two (n, C)."""
     raw = target.to_raw(output)
+    if target.quantiles:
+        below = target.to_labels(numbers)[:, None] <= raw
+        return np.broadcast_to(target.quantiles, raw.shape), below.astype(float)
     if target.task == "binary":
         return expit(raw), numbers[:, None]
     if target.task == "multiclass":
         return softmax(raw, axis=1), np.eye(raw.shape[1])[numbers.astype(int)]
-    return raw, target.to_raw(numbers[:, None])
+    return target.to_target(raw), target.to_labels(numbers[:, None])
+
+
+def _are_shares(target: Target) -> bool:
+    """Tell whether what is observed is 0 or 1."""
+    return target.task != "regression" or bool(target.quantiles)
+
+
+def _level_numbers(predicted: Floats) -> NDArray[np.intp]:
+    """Return one bin for each quantile."""
+    return np.broadcast_to(np.arange(predicted.shape[1]), predicted.shape)
 
 
 def _bin_numbers(predicted: Floats) -> NDArray[np.intp]:
@@ -131,13 +154,16 @@ def _bin_numbers(predicted: Floats) -> NDArray[np.intp]:
 
 
 def _make_bins(
-    predicted: Floats, observed: Floats, in_bin: NDArray[np.bool_], task: str
+    predicted: Floats, observed: Floats, in_bin: Floats, of_shares: bool
 ) -> tuple[Bin, ...]:
     """Return every bin with an interval of what was observed: Wilson's for shares."""
-    counts = in_bin.sum(axis=(0, 1)).astype(np.float64)
-    means, seen = (np.einsum("nc,ncb->b", x, in_bin) / counts for x in (predicted, observed))
-    if task == "regression":
-        squares = np.einsum("nc,ncb->b", (observed - (in_bin @ seen)) ** 2, in_bin)
+    rows = in_bin > 0
+    counts, mass = rows.sum(axis=(0, 1)).astype(np.float64), in_bin.sum(axis=(0, 1))
+    means, seen = (np.einsum("nc,ncb->b", x, in_bin) / mass for x in (predicted, observed))
+    if not of_shares:
+        # Of unequal weights w the variance of a mean is Σ w² (y − ȳ)² / (Σ w)².
+        relative = in_bin * (counts / mass)
+        squares = np.einsum("nc,ncb->b", (observed - (rows @ seen)) ** 2, relative**2)
         with np.errstate(divide="ignore", invalid="ignore"):  # one row has no standard error
             half = 1.96 * np.sqrt(squares / (counts - 1) / counts)
         low, high = seen - half, seen + half
@@ -147,12 +173,12 @@ def _make_bins(
     return tuple(Bin(*numbers) for numbers in zip(*columns, strict=True))
 
 
-def _slope(predicted: Floats, observed: Floats) -> intervals.Interval:
+def _slope(predicted: Floats, observed: Floats, weights: Floats) -> intervals.Interval:
     """Return the slope of observed on predicted, undefined where all predictions are equal."""
     if not np.ptp(predicted, axis=0).any():
         return intervals.UNDEFINED
-    p, o = predicted - predicted.mean(), observed - observed.mean()
-    columns = np.stack([part.mean(axis=1) for part in (p, o, p * p, p * o)], axis=1)
+    p, o = (x - np.average(x.mean(axis=1), weights=weights) for x in (predicted, observed))
+    columns = np.stack([part.mean(axis=1) * weights for part in (p, o, p * p, p * o)], axis=1)
 
     def statistic(m: Floats) -> Floats:
         return (m[..., 3] - m[..., 0] * m[..., 1]) / (m[..., 2] - m[..., 0] ** 2)

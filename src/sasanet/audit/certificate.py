@@ -86,7 +86,8 @@ class SizeCalibration:
     n_rows : int
         Labelled rows, one random S each.
     loss, loss_low, loss_high : float
-        Mean loss of v(S): cross-entropy, or squared error in the target's units.
+        Mean loss of v(S): cross-entropy; squared error or Huber's in the target's squared units,
+        pinball loss in its units; the unit deviance of rates.
     base_loss : float
         Loss of the base value on the same rows.
     gain, gain_low, gain_high : float

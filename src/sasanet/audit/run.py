@@ -37,6 +37,7 @@ from sasanet.network import inference
 from sasanet.network.coalitions import random_coalitions, random_orders
 from sasanet.network.player_game import Game
 from sasanet.network.sasanet import SASANet
+from sasanet.table.quantities import per_exposure
 from sasanet.table.target import to_probability
 from sasanet.validation import check_integer, our_refusals
 
@@ -55,6 +56,7 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
     groups: Groups | None = None,
     units: str = "raw",
     method: str = "auto",
+    exposure: Any = None,
 ) -> Audit:
     """Measure how faithful a fitted model's attributions are on given rows.
 
@@ -79,6 +81,8 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
         Audit the attributions of ``explain(X, units=units)``.
     method : {"auto", "formula", "learned"}
         Audit the attributions of ``explain(X, method=method)``.
+    exposure : array-like (n,), optional
+        Of the labels, as in ``fit``: calibration is then that of rates, by exposure.
 
     Returns
     -------
@@ -105,8 +109,9 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
     findings = _faithfulness(model, game, explanation, cells[chosen], n_orders, generator)
     sizes: tuple[SizeCalibration, ...] = ()
     if y is not None:
-        sizes, found = _calibration(model, cells, y, 8 * n_rows, generator)
-        findings.append(found)
+        y, weights = _read_rates(model, y, exposure)
+        sizes, found = _calibration(model, cells, y, weights, 8 * n_rows, generator)
+        findings += found
     seconds = time.perf_counter() - start
     about = _describe(model, game, cells[chosen], n_orders, explanation.units)
     plain = groups is None and units == "raw"
@@ -148,7 +153,7 @@ def _describe(model: SASANetModel, game: Game, cells: Tensor, n_orders: int, uni
         units=units,
         model=type(model).__name__,
         network=model.network_.architecture.marginal,
-        task=model.target_.task,
+        task=model.target_.loss,
         n_features=game.present(cells).shape[1],
         n_exact=n_exact,
         weights=pack_weights(model.network_)[1],
@@ -208,14 +213,49 @@ def _additivity(added: Floats, raw: Floats) -> list[Finding]:
     return [Finding("additivity gap", largest, largest, largest, note=note)]
 
 
+def _read_rates(model: SASANetModel, y: Any, exposure: Any) -> tuple[Any, Floats | None]:
+    """Return labels, with an exposure as rates, and how much each of them counts."""
+    if exposure is None:
+        return y, None
+    if not model.target_.has_log_link:
+        raise InvalidInputError(
+            "exposure must be left out unless a rate is predicted, got one with a model of "
+            f"objective={model.target_.objective!r}"
+        )
+    return per_exposure(y, None, exposure)
+
+
 def _calibration(
-    model: SASANetModel, cells: Tensor, y: Any, most: int, generator: torch.Generator
-) -> tuple[tuple[SizeCalibration, ...], Finding]:
+    model: SASANetModel,
+    cells: Tensor,
+    y: Any,
+    weights: Floats | None,
+    most: int,
+    generator: torch.Generator,
+) -> tuple[tuple[SizeCalibration, ...], list[Finding]]:
     start = time.perf_counter()
     numbers = model.target_.read(y)
     chosen = torch.randperm(len(cells), generator=generator)[:most]
-    sizes, found = calibrate(model, cells[chosen], numbers[chosen.numpy()], generator)
-    return sizes, replace(found, seconds=time.perf_counter() - start)
+    rows = chosen.numpy()
+    some = None if weights is None else weights[rows]
+    sizes, found = calibrate(model, cells[chosen], numbers[rows], generator, some)
+    found = replace(found, seconds=time.perf_counter() - start)
+    inside = _coverage(model, cells[chosen], numbers[rows])
+    return sizes, [found, *inside]
+
+
+def _coverage(model: SASANetModel, cells: Tensor, numbers: Floats) -> list[Finding]:
+    """Return the share of labels between the lowest and the highest quantile, if there are two."""
+    levels = model.target_.quantiles
+    if len(levels) < 2:
+        return []
+    raw = model.target_.to_raw(inference.outputs(model.network_, cells).numpy())
+    y = model.target_.to_labels(numbers)
+    inside = ((raw[:, 0] < y) & (y <= raw[:, -1])).astype(float)
+    value, low, high = intervals.mean(inside)
+    note = f"share of labels between q{levels[0]:g} and q{levels[-1]:g}, all features known"
+    name = f"value coverage of {100 * (levels[-1] - levels[0]):.3g} %"
+    return [Finding(name, value, low, high, note=note)]
 
 
 def _order_gap(

@@ -19,6 +19,14 @@ LEGEND = (
 )
 _WIDTH = 98
 _MOST_SIZES = 9  # lines of calibration: the data has all
+_LOSSES = {
+    "regression": "squared error",
+    "poisson": "deviance",
+    "gamma": "deviance",
+    "tweedie": "deviance",
+    "quantile": "pinball loss",
+    "huber": "Huber's loss",
+}
 _QUESTIONS = (  # and how the names of the findings that answer them begin
     ("Do the attributions add up to the prediction?", "additivity"),
     ("Are they the Shapley values of the model's own output v(S) = f(x_S)?", "self-game"),
@@ -131,7 +139,7 @@ def shown_sizes(audit: Audit, most: int) -> list[SizeCalibration]:
 
 def loss_name(audit: Audit) -> str:
     """Return what the calibration calls the loss."""
-    return "squared error" if audit.task == "regression" else "cross-entropy"
+    return _LOSSES.get(audit.task, "cross-entropy")
 
 
 def units_of(audit: Audit) -> str:

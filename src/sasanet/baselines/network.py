@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from sasanet.network.interface import TabularNetwork
 from sasanet.table.columns import Columns
 from sasanet.training.loop import Rows
-from sasanet.training.losses import Objective, prediction_losses, weighted_mean
+from sasanet.training.losses import Objective, weighted_mean
 
 
 class InputUnits(nn.Module):
@@ -121,7 +121,7 @@ class AdditiveNetwork(BaselineNetwork):
 
 def prediction_loss(outputs: Tensor, rows: Rows, objective: Objective) -> Tensor:
     """Return the weighted mean of Eq. (3): outputs [B, K] → scalar."""
-    losses = prediction_losses((outputs + objective.base)[:, None], rows.targets, objective.task)
+    losses = objective.losses((outputs + objective.base)[:, None], rows.targets)
     return weighted_mean(losses, rows.weights)
 
 

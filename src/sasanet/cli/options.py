@@ -17,6 +17,17 @@ class Task(StrEnum):
     regression = "regression"
 
 
+class Objective(StrEnum):
+    """Objectives of a regression."""
+
+    squared = "squared"
+    poisson = "poisson"
+    gamma = "gamma"
+    tweedie = "tweedie"
+    quantile = "quantile"
+    huber = "huber"
+
+
 class Preset(StrEnum):
     """Presets of the model."""
 
@@ -74,6 +85,14 @@ Exclude = Annotated[
 Categorical = Annotated[
     list[str] | None,
     typer.Option(help="Column of codes to read as categories; repeatable likewise."),
+]
+Exposure = Annotated[
+    str | None,
+    typer.Option(
+        "--exposure",
+        help="Column that says how much of each row was observed, such as years insured.",
+        show_default=False,
+    ),
 ]
 TimeLimit = Annotated[
     float | None, typer.Option(help="Seconds of training at most.", min=0.01, show_default=False)

@@ -34,6 +34,7 @@ class CertifiedModel(TabularModel):
         groups: Mapping[str, Sequence[str]] | None = None,
         units: str = "raw",
         method: str = "auto",
+        exposure: Any = None,
     ) -> Audit:
         """Measure how true the attributions are on given rows: see :func:`sasanet.audit.audit`.
 
@@ -53,6 +54,7 @@ class CertifiedModel(TabularModel):
             groups=groups,
             units=units,
             method=method,
+            exposure=exposure,
         )
         if groups is None and units == "raw" and method == "auto":
             self.audit_ = found

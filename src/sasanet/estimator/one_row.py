@@ -79,7 +79,7 @@ class OneRowModel(TabularModel):
             base_value=base[0] if single else base,
             data=self.encoder_.row_values(row),
             feature_names=self.encoder_.names,
-            output_names=() if single else tuple(map(str, self.target_.labels)),
+            output_names=self.target_.output_names,
             units=self.target_.units,
         )
 

@@ -15,16 +15,17 @@ import pandas as pd
 import torch
 
 from sasanet.arrays import Floats
-from sasanet.estimator.classifier_regressor import TabularRegressor
 from sasanet.estimator.deciding import DecidingModel
 from sasanet.estimator.fitting import soft_labels
 from sasanet.estimator.fitting.class_weights import ClassWeight, class_factors
 from sasanet.estimator.fitting.data import FitData
 from sasanet.estimator.fitting.given import TrainingTable
+from sasanet.estimator.objective_regressor import ObjectiveRegressor
 from sasanet.estimator.one_row import OneRowClassifier, OneRowModel
 from sasanet.network import inference
 from sasanet.network.architecture import Architecture, find_architecture
 from sasanet.network.sasanet import SASANet
+from sasanet.objectives import UNSOFTENED
 from sasanet.table.encoder import TableEncoder
 from sasanet.table.target import Target
 from sasanet.teachers import SoftLabels, read_teachers
@@ -78,7 +79,7 @@ class SASANetModel(OneRowModel, DecidingModel):
         self.verbose = verbose
 
     def _resolve(self, n_rows: int, soft: SoftLabels | None = None) -> SASANetHyperparameters:
-        parameters = self.get_params(deep=False)
+        parameters = self._parameters()
         own = bool(read_teachers(self.teachers)[1])
         if soft is None:
             return resolve(parameters, n_rows, own_teachers=own)
@@ -86,6 +87,10 @@ class SASANetModel(OneRowModel, DecidingModel):
             parameters["teacher_weight"] = 0.0
             own = False
         return resolve(parameters, n_rows, soft.clarity, soft.roughness, own)
+
+    def _parameters(self) -> dict[str, Any]:
+        """Return the parameters that the rules go by."""
+        return self.get_params(deep=False)
 
     def _make_encoder(self) -> TableEncoder:
         architecture = find_architecture(self.network)
@@ -107,7 +112,8 @@ class SASANetModel(OneRowModel, DecidingModel):
 
     def _make_network(self, data: FitData, settings: SASANetHyperparameters) -> SASANet:
         cap = data.target.cap(data.n_trained)
-        return SASANet(data.columns, data.n_outputs, settings.architecture, cap, settings.dropout)
+        shape, gaps = settings.architecture, data.target.gaps
+        return SASANet(data.columns, data.n_outputs, shape, cap, settings.dropout, gaps)
 
     def _make_phases(self, data: FitData, settings: SASANetHyperparameters) -> Sequence[Phase]:
         objective = data.objective(settings.architecture.full_share)
@@ -244,8 +250,8 @@ class SASANetClassifier(OneRowClassifier, SASANetModel):
         return class_factors(self.class_weight, target, table.counts)
 
 
-class SASANetRegressor(TabularRegressor, SASANetModel):
-    """A regressor that is its own explanation, in the target's own units.
+class SASANetRegressor(ObjectiveRegressor, SASANetModel):
+    """A regressor that is its own explanation, in the target's own units or as a log rate.
 
     Parameters
     ----------
@@ -254,6 +260,13 @@ class SASANetRegressor(TabularRegressor, SASANetModel):
         (``"paper-income"``, ``"paper-higgs"``, ``"paper-fraud"``, ``"paper-insurance"``), or an
         :class:`~sasanet.Architecture` of your own, which also says how the network is regularised
         (``dropout``, ``weight_decay``).
+    objective : str, default="squared"
+        What is predicted, by the loss that is learned from: ``"squared"``, a mean; ``"poisson"``,
+        ``"gamma"``, ``"tweedie"`` (power 1.5), a mean through its logarithm, per unit of the
+        ``exposure`` of ``fit``; ``"quantile"``; ``"huber"``, a mean that outliers hardly move
+        (errors count linearly from 1.345 spreads of the target on).
+    quantile : float or list of float, default=0.5
+        The quantile to predict, or several in rising order, which never cross.
     preset : {"default", "best"}, default="default"
         ``"best"`` trains several members of the set network, whose mean predicts: more accurate,
         and as many times slower to fit and to explain. An Architecture of your own is taken as is
@@ -293,10 +306,13 @@ class SASANetRegressor(TabularRegressor, SASANetModel):
     Every "auto" follows the number of rows and how well the teacher predicts the labels; the rule
     is in :mod:`sasanet.training.hyperparameters`.
 
+    Labels for the objectives "quantile" and "huber" are not softened: mixed with predictions they
+    would have another spread.
+
     Attributes
     ----------
-    base_value_ : ndarray (1,)
-        φ0: the mean of the training target.
+    base_value_ : ndarray (1,) or (Q,)
+        φ0: of the training target the mean, the logarithm of the mean, or the quantiles.
     feature_importances_ : ndarray (d,)
         Mean absolute attribution of each feature over training rows.
     history_ : list of dict
@@ -316,3 +332,47 @@ class SASANetRegressor(TabularRegressor, SASANetModel):
     >>> model.explain(X).units
     'target'
     """
+
+    def __init__(  # noqa: PLR0913 - the constructor is where scikit-learn keeps settings
+        self,
+        network: str | Architecture = "set",
+        *,
+        objective: str = "squared",
+        quantile: float | Sequence[float] = 0.5,
+        preset: str = "default",
+        learning_rate: float | str = "auto",
+        batch_size: int | str = "auto",
+        max_epochs: int | str = "auto",
+        patience: int | str = "auto",
+        validation_fraction: float | str = "auto",
+        teachers: Any = "auto",
+        teacher_weight: float | str = "auto",
+        time_limit: float = math.inf,
+        categorical_features: Sequence[str | int] = (),
+        min_level_count: int = 1,
+        device: str = "auto",
+        random_state: int | np.random.RandomState | None = None,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            network,
+            preset=preset,
+            learning_rate=learning_rate,
+            batch_size=batch_size,
+            max_epochs=max_epochs,
+            patience=patience,
+            validation_fraction=validation_fraction,
+            teachers=teachers,
+            teacher_weight=teacher_weight,
+            time_limit=time_limit,
+            categorical_features=categorical_features,
+            min_level_count=min_level_count,
+            device=device,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.objective, self.quantile = objective, quantile
+
+    def _parameters(self) -> dict[str, Any]:
+        unsoftened = {"teacher_weight": 0.0} if self.objective in UNSOFTENED else {}
+        return super()._parameters() | unsoftened

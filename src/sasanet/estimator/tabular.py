@@ -138,10 +138,15 @@ class TabularModel(BaseEstimator):
         -------
         self
         """
+        return self._fit(Given(X, y, sample_weight, target, scratch), validation, checkpoint)
+
+    def _fit(
+        self, given: Given, validation: tuple[Any, ...] | None, checkpoint: str | Path | None
+    ) -> Self:
+        """Learn from what was given."""
         start = time.monotonic()
         if checkpoint is not None:
             check_seed(self.random_state)
-        given = Given(X, y, sample_weight, target, scratch)
         maker = Maker(type(self).__name__, self._make_encoder, self._resolve)
         with training_table(given, maker, self.random_state, start) as table:
             settings = self._resolve(table.n_rows)
@@ -168,7 +173,7 @@ class TabularModel(BaseEstimator):
         table: TrainingTable,
         target: Target,
         factors: Floats | None,
-        validation: tuple[Any, Any] | None,
+        validation: tuple[Any, ...] | None,
         settings: Hyperparameters,
     ) -> FitData:
         """Learn the columns and encode the rows: all of them, or of a large table a sample."""
@@ -267,7 +272,7 @@ class TabularModel(BaseEstimator):
             base_values=base[:, 0] if single else base,
             data=data,
             feature_names=names,
-            output_names=() if single else tuple(map(str, self.target_.labels)),
+            output_names=self.target_.output_names,
             error_std=errors if errors is None or not single else errors[..., 0],
             units=self.target_.units,
             groups=players.groups if players else {},

@@ -96,7 +96,7 @@ def export(network: SASANet) -> PortableNetwork | None:
     marginal, slope = network.marginal, _SLOPES.get(network.architecture.activation)
     if not isinstance(marginal, SetValue) or slope is None:
         return None
-    if not isinstance(marginal.embedding, TableEmbedding):
+    if marginal.ladder is not None or not isinstance(marginal.embedding, TableEmbedding):
         return None
     rows, offsets = _array(marginal.embedding.rows()), marginal.embedding.offsets.tolist()
     places = network.columns.places

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -14,6 +15,8 @@ from torch import Tensor, nn
 
 # To be held while torch's global generator is seeded or lent out.
 GLOBAL_GENERATOR = threading.RLock()
+_START = 0.899  # where the rectifier of a ladder is 0.9996
+_LEAST_GAP = 1e-3  # of a gap: so much of it always remains, more than rounding takes
 
 
 class RandomLayer(nn.Module):
@@ -110,3 +113,63 @@ def feed_forward(
             layers += [activation, ByteDropout(dropout)]
         layers.append(nn.Linear(fan_in, fan_out))
     return nn.Sequential(*layers)
+
+
+class Ladder(nn.Module):
+    """The last layer of several quantiles, which keeps them in order: nothing is learned in it.
+
+    The middle quantile is an output of its own. Every other one is further out than its neighbour
+    by a gap that is positive whatever the output is,
+
+        gap = g · (ε + (1 − ε) h(a + u)),   h(x) = x N(x) + n(x),   h(a) ≈ 1,
+
+    with u the network's output, g the gap when nothing is known, N and n of the normal
+    distribution. So no two quantiles cross, in any row and for any coalition, and u = 0 gives g. h
+    is a rectifier smoothed by a normal: its mean over a normal u has the same form, which the
+    attributions need: with τ² = 1 + Var u it is τ h((a + E u) / τ).
+
+    Parameters
+    ----------
+    gaps : sequence of float
+        g: distances of successive quantiles when nothing is known, one less than outputs K.
+    """
+
+    sizes: Tensor  # what each output adds to those beyond it, signed: [K], 0 for the middle one
+    mixing: Tensor  # whether output j is a part of quantile k: [K, K]
+
+    def __init__(self, gaps: Sequence[float]) -> None:
+        super().__init__()
+        middle, places = (len(gaps) + 1) // 2, range(len(gaps) + 1)
+        signed = [-g for g in gaps[:middle]] + [0.0] + list(gaps[middle:])
+        between = [[min(middle, k) <= j <= max(middle, k) for k in places] for j in places]
+        self.register_buffer("sizes", torch.tensor(signed) * (1 - _LEAST_GAP), persistent=False)
+        self.register_buffer("mixing", torch.tensor(between).float(), persistent=False)
+
+    def forward(self, raw: Tensor) -> Tensor:
+        """Return quantiles relative to those of no feature: [..., K] → [..., K]."""
+        start = raw.new_tensor(_START)
+        wider = _smooth_rectifier(start + raw) - _smooth_rectifier(start)
+        return torch.where(self.sizes == 0, raw, self.sizes.to(raw) * wider) @ self.mixing.to(raw)
+
+    def expected(self, raw: Tensor, variance: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the means of the parts for normal outputs, and their gradients.
+
+        The parts times :attr:`mixing` are the quantiles. Shape: mean and variance of the outputs
+        [..., K] → parts, their gradients by mean and by variance [..., K].
+        """
+        start, width = raw.new_tensor(_START), (1 + variance).sqrt()
+        place = (start + raw) / width
+        wider = width * _smooth_rectifier(place) - _smooth_rectifier(start)
+        density = torch.exp(-place.square() / 2) / math.sqrt(2 * math.pi)
+        is_middle = self.sizes == 0
+        return (
+            torch.where(is_middle, raw, self.sizes * wider),
+            torch.where(is_middle, 1.0, self.sizes * torch.special.ndtr(place)),
+            torch.where(is_middle, 0.0, self.sizes * density / (2 * width)),
+        )
+
+
+def _smooth_rectifier(x: Tensor) -> Tensor:
+    """Return h(x) = x N(x) + n(x), between max(x, 0) and that + 0.4."""
+    density = torch.exp(-x.square() / 2) / math.sqrt(2 * math.pi)
+    return (x * torch.special.ndtr(x) + density).clamp_min(0)

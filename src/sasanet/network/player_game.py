@@ -123,7 +123,9 @@ class PlayerGame:
     def _members(self, own: Tensor) -> Iterator[tuple[SetFunction, Tensor]]:
         """Yield each member's function and its vectors of the players: [B, P, M, D] → [B, P, D]."""
         for m, bias in enumerate(self.marginal.bias):
-            yield SetFunction(self.marginal.rho, bias, self.marginal.cap), own[:, :, m]
+            marginal = self.marginal
+            function = SetFunction(marginal.rho, bias, marginal.cap, marginal.ladder)
+            yield function, own[:, :, m]
 
     def _in_units(self, outputs: Tensor) -> Tensor:
         """Return outputs of the network in the units of this game: [..., K] → [..., K]."""

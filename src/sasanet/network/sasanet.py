@@ -28,6 +28,7 @@ from sasanet.network.attribution.learned import (
 from sasanet.network.coalitions import add_up, mean_over_positions, positions, steps_both_ways
 from sasanet.network.embedding.cells import CellEmbedding, make_embedding
 from sasanet.network.interface import TabularNetwork
+from sasanet.network.layers import Ladder
 from sasanet.network.sequence_value import SequenceValue
 from sasanet.network.set_value import SetValue
 from sasanet.table.columns import Columns
@@ -53,6 +54,9 @@ class SASANet(TabularNetwork):
         Bound of the output of the set module; infinite: no bound.
     dropout : float
         Dropout inside the marginal module.
+    gaps : sequence of float
+        Of several quantiles: their distances when nothing is known, see
+        :class:`~sasanet.network.layers.Ladder`.
     """
 
     def __init__(
@@ -62,11 +66,15 @@ class SASANet(TabularNetwork):
         architecture: Architecture,
         cap: float,
         dropout: float,
+        gaps: Sequence[float] = (),
     ) -> None:
         super().__init__()
         self.columns, self.n_outputs, self.architecture = columns, n_outputs, architecture
         self.points = architecture.positions or len(columns)
         self.marginal: MarginalModule = self._make_marginal(cap, dropout)
+        if gaps:
+            assert isinstance(self.marginal, SetValue)
+            self.marginal.ladder = Ladder(gaps)
         self.attribution: AttributionModule | ClosedFormAttribution | None
         self.attribution = self._make_attribution()
         # Taught by the formula once the model is fitted, if at all: `learn_attributions`.

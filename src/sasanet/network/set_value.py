@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from sasanet.network.coalitions import positions, steps_both_ways
 from sasanet.network.embedding.cells import CellEmbedding, TableEmbedding
 from sasanet.network.embedding.memo import RemembersTables
-from sasanet.network.layers import feed_forward
+from sasanet.network.layers import Ladder, feed_forward
 
 _MANY = 8  # coalitions per row
 _LONG = 64  # features, above which cumulative sums are cheaper than a product
@@ -42,6 +42,7 @@ class SetFunction:
     rho: nn.Sequential
     bias: Tensor  # [D], or [M, D] for M members at once
     cap: float
+    ladder: Ladder | None = None  # of several quantiles
 
     @cached_property
     def origin(self) -> Tensor:
@@ -54,7 +55,9 @@ class SetFunction:
         return self.bounded(self.rho(sums + self.bias) - self.origin)
 
     def bounded(self, raw: Tensor) -> Tensor:
-        """Apply the cap, smoothly."""
+        """Apply the cap, smoothly; quantiles are put in order."""
+        if self.ladder is not None:
+            return self.ladder(raw)
         return self.cap * torch.tanh(raw / self.cap) if math.isfinite(self.cap) else raw
 
 
@@ -88,6 +91,7 @@ class SetValue(RemembersTables):
         super().__init__()
         self.embedding = embedding
         self.cap = cap
+        self.ladder: Ladder | None = None
         self.bias = nn.Parameter(0.1 * torch.randn(n_members, sizes[0]))
         self.rho = feed_forward(sizes, activation, dropout, activate_first=True)
         self.factors: nn.Parameter | None = None
@@ -111,7 +115,8 @@ class SetValue(RemembersTables):
         return (self.bias, *(part for layer in linear for part in (layer.weight, layer.bias)))
 
     def _make_functions(self) -> list[SetFunction]:
-        return [SetFunction(self.rho, bias, self.cap) for bias in (self.bias, *self.bias)]
+        biases = (self.bias, *self.bias)
+        return [SetFunction(self.rho, bias, self.cap, self.ladder) for bias in biases]
 
     def members(self, vectors: Tensor) -> Iterator[tuple[SetFunction, Tensor]]:
         """Yield each member's function and its own cell vectors: [B, N, D] → [B, N, D]."""

@@ -19,6 +19,7 @@ from sasanet.errors import InvalidInputError, SavedFileError
 from sasanet.estimator.sasanet import SASANetClassifier, SASANetModel, SASANetRegressor
 from sasanet.network.architecture import Architecture
 from sasanet.network.attribution.distilled import DistilledAttribution
+from sasanet.objectives import OBJECTIVES
 from sasanet.table.columns import Columns
 from sasanet.table.encoder import TableEncoder
 from sasanet.table.target import Target
@@ -56,6 +57,8 @@ def describe(model: SASANetModel, weights: str) -> dict[str, Any]:
     """Return all but the weights of a fitted model as data that JSON can hold."""
     network, target = model.network_, asdict(model.target_)
     del target["numbers"]
+    if target["objective"] == "squared":  # as every target was before there were others
+        del target["objective"], target["quantiles"]
     cap = getattr(network.marginal, "cap", math.inf)
     importances = getattr(model, "feature_importances_", None)
     return {
@@ -167,7 +170,9 @@ def _is_finite(value: object) -> bool:
 
 
 def _read_target(saved: Mapping[str, Any], kind: str) -> Target:
-    expect(set(saved) == {"task", "base", "scale", "labels"}, "a complete target", sorted(saved))
+    objective, quantiles = saved.get("objective", "squared"), saved.get("quantiles", [])
+    known = set(saved) - {"objective", "quantiles"} == {"task", "base", "scale", "labels"}
+    expect(known, "a complete target", sorted(saved))
     task, base, scale, labels = (saved[name] for name in ("task", "base", "scale", "labels"))
     expect(task in _TASKS[kind], f"one of {_TASKS[kind]} as task", task)
     finite = isinstance(base, list) and all(map(_is_finite, base))
@@ -177,9 +182,20 @@ def _read_target(saved: Mapping[str, Any], kind: str) -> Target:
     expect(plain and len(set(labels)) == len(labels), "different plain labels", labels)
     n_labels = {"binary": 2, "regression": 0}.get(task, max(3, len(base)))
     expect(len(labels) == n_labels, f"{n_labels} labels", labels)
-    n_outputs = len(labels) if task == "multiclass" else 1
+    expect(objective in OBJECTIVES, f"one of {OBJECTIVES} as objective", objective)
+    right = objective == "squared" or task == "regression"
+    expect(right, "an objective of its task", objective)
+    listed = isinstance(quantiles, list) and all(map(_is_finite, quantiles))
+    expect(listed and bool(quantiles) == (objective == "quantile"), "its quantiles", quantiles)
+    rising = all(a < b for a, b in pairwise([0.0, *quantiles, 1.0]))
+    expect(rising, "quantiles that rise between 0 and 1", quantiles)
+    n_outputs = len(labels) if task == "multiclass" else max(1, len(quantiles))
     expect(len(base) == n_outputs, f"a base of {n_outputs} numbers", base)
-    return Target(task, tuple(map(float, base)), float(scale), tuple(labels), np.empty(0))
+    levels = tuple(map(float, quantiles))
+    bases = tuple(map(float, base))
+    rising = not quantiles or all(a < b for a, b in pairwise(bases))
+    expect(rising, "a base that rises with the quantiles", base)
+    return Target(task, bases, float(scale), tuple(labels), np.empty(0), objective, levels)
 
 
 def _read_importances(saved: Any, n_features: int) -> Any:

@@ -20,6 +20,7 @@ from sasanet.persistence.description import (
     FORMAT,
     check_fields,
     describe,
+    expect,
     read_architecture,
     read_cap,
     read_learned,
@@ -171,7 +172,9 @@ def _rebuild(saved: dict[str, Any], weights: dict[str, Any]) -> SASANetModel:
     columns = Columns(model.encoder_.places, model.encoder_.is_number)
     n_outputs, n_weights = len(model.target_.base), sum(t.numel() for t in weights.values())
     architecture = read_architecture(saved, columns, n_outputs, n_weights)
-    network = SASANet(columns, n_outputs, architecture, read_cap(saved), dropout=0.0)
+    cap, gaps = read_cap(saved), model.target_.gaps
+    expect(not gaps or architecture.marginal == "set", "a set network of quantiles", gaps)
+    network = SASANet(columns, n_outputs, architecture, cap, dropout=0.0, gaps=gaps)
     network.distilled = read_learned(saved, architecture, n_outputs, n_weights)
     if network.distilled is not None:
         model.learned_attributions_ = saved["learned_attributions"]["record"]

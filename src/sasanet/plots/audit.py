@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from sasanet.audit.text import loss_name
 from sasanet.errors import InvalidInputError
 from sasanet.plots.axes import DARK, LIGHT, MIDDLE, new_row_of_axes, tidy
 
@@ -133,7 +134,9 @@ def plot_value_curve(audit: Audit, ax: Axes | None = None) -> Axes:
     base = float(data["base_loss"].mean())
     ax.axhline(base, color="0.35", ls="--", lw=1, label="base value: nothing known")
     ax.set_xticks(known)
-    loss = "squared error, target²" if audit.task == "regression" else "cross-entropy, nats"
+    units = {"regression": ", target²", "huber": ", target²", "quantile": ", target"}
+    nats = ", nats" if audit.task in ("", "binary", "multiclass") else ""
+    loss = loss_name(audit) + units.get(audit.task, nats)
     ax.set_xlabel("number of known features |S|")
     ax.set_ylabel(f"loss of v(S) ({loss})")
     ax.set_title(f"What v(S) is worth, {audit.calibration[0].n_rows:,} rows", fontsize=10)
@@ -293,7 +296,11 @@ def plot_calibration_error(audit: Audit, ax: Axes | None = None) -> Axes:
 
 def _axis_words(audit: Audit) -> tuple[str, str]:
     """Return what is predicted and observed."""
-    if audit.task == "regression":
+    if audit.task == "quantile":
+        return "level of the quantile", "share of labels below"
+    if audit.task in ("poisson", "gamma", "tweedie"):
+        return "rate", "rate"
+    if audit.task in ("regression", "huber"):
         return audit.units, audit.units
     return "probability, every class" if audit.task == "multiclass" else "probability", "share"
 

@@ -13,20 +13,29 @@ from sasanet.estimator.sasanet import SASANetModel
 from sasanet.explanation.explanation import Explanation, flat
 
 ROW = "row"  # the column of row numbers
+EXPOSURE = "exposure"  # that of exposures, where predictions are for them
 
 
 def prediction_columns(model: SASANetModel) -> list[str]:
     """Return the names of the columns that :func:`prediction_frame` makes."""
+    if model.target_.quantiles and model.target_.output_names:
+        return [f"prediction_{name}" for name in model.target_.output_names]
     return ["prediction", *(f"probability_{label}" for label in _classes(model))]
 
 
 def prediction_frame(model: SASANetModel, X: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the prediction of every row and, for classes, the probability of each."""
-    columns = [model.predict(X)]
+    """Return the prediction of every row and, for classes, the probability of each.
+
+    Rates are multiplied by the rows' exposures, where these have any.
+    """
+    found = model.predict(X)
+    columns = list(found.T) if found.ndim == 2 else [found]
+    if EXPOSURE in rows:
+        columns = [model.predict(X, exposure=rows[EXPOSURE])]
     if _classes(model):
         columns += list(model.predict_proba(X).T)
-    found = dict(zip(prediction_columns(model), columns, strict=True))
-    return pd.concat([rows, pd.DataFrame(found)], axis=1)
+    named = dict(zip(prediction_columns(model), columns, strict=True))
+    return pd.concat([rows, pd.DataFrame(named)], axis=1)
 
 
 def _classes(model: SASANetModel) -> tuple[object, ...]:
@@ -65,8 +74,8 @@ def explanation_frame(e: Explanation, top: int, rows: pd.DataFrame) -> pd.DataFr
 
 def explained_outputs(model: SASANetModel, of_class: str | None) -> list[str]:
     """Return the names of the outputs to write, none if there is only one."""
-    classes = [str(label) for label in model.target_.labels]
-    several = len(classes) > 2
+    classes = [str(label) for label in model.target_.output_names]
+    several = bool(classes)
     if of_class is None:
         return classes if several else []
     if not several:

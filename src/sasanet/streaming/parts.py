@@ -16,6 +16,7 @@ from tqdm.auto import tqdm
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
 from sasanet.streaming.scratch import full_disk
+from sasanet.table.quantities import per_exposure
 from sasanet.table.sources import Source, check_has_columns
 
 _CELLS_AT_ONCE = 2**22  # read at once: 32 MB
@@ -24,20 +25,30 @@ _MOST_ROWS = 2**17
 
 @dataclass(frozen=True)
 class Roles:
-    """Which columns are the target and the weights; all others are features."""
+    """Which columns are the target, the weights and the exposure; all others are features."""
 
     target: Any
     weight: Any = None
+    exposure: Any = None
+
+    @property
+    def names(self) -> list[Any]:
+        """The columns that are no features."""
+        return [n for n in (self.target, self.weight, self.exposure) if n is not None]
 
     def split(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series, Floats]:
-        """Return features, labels and weights [n] of a table."""
-        named = [name for name in (self.target, self.weight) if name is not None]
+        """Return features, labels and weights [n] of a table; with an exposure labels are rates."""
+        named = self.names
         columns = list(frame.columns)
         check_has_columns(named, columns, "The table")
         labels = frame.iloc[:, columns.index(self.target)]
         weights = np.ones(len(frame))
         if self.weight is not None:
             weights = _read_weights(frame.iloc[:, columns.index(self.weight)], self.weight)
+        if self.exposure is not None:
+            exposure = frame.iloc[:, columns.index(self.exposure)]
+            rates, weights = per_exposure(labels, weights, exposure)
+            labels = pd.Series(rates, labels.index, name=self.target)
         return frame.drop(columns=named), labels, weights
 
 

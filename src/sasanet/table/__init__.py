@@ -7,5 +7,6 @@
 - ``learning``: levels and knots of a training column
 - ``encoder``: cells → places among knots and levels, NaN where missing
 - ``thinning``: fewer knots where labels are noisy
-- ``target``: labels → numbers, base value, scale
+- ``target``: labels → numbers, base value, scale · ``quantities``: the same of rates, quantiles
+  and robust locations
 """

@@ -22,6 +22,7 @@ from sklearn.utils.validation import assert_all_finite
 
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
+from sasanet.objectives import POWERS, check_rates
 from sasanet.validation import our_refusals
 
 _LARGEST = 5e307  # of a target: a prediction may lie some standard deviations beyond
@@ -44,6 +45,10 @@ class Target:
         Class labels in order; () for regression.
     numbers : ndarray (n,)
         The training labels as the network reads them; emptied by :meth:`forget_labels`.
+    objective : str
+        Of a regression: see :mod:`sasanet.objectives`.
+    quantiles : tuple of float
+        Those that are predicted; () for means.
     """
 
     task: str
@@ -51,32 +56,88 @@ class Target:
     scale: float
     labels: tuple[Any, ...]
     numbers: Floats
+    objective: str = "squared"
+    quantiles: tuple[float, ...] = ()
+
+    @property
+    def loss(self) -> str:
+        """What predictions are judged by: the task, or an objective that is not "squared"."""
+        return self.task if self.objective == "squared" else self.objective
+
+    @property
+    def has_log_link(self) -> bool:
+        """Whether raw predictions are logarithms of means."""
+        return self.objective in POWERS
 
     @property
     def units(self) -> str:
         """What one unit of an attribution means."""
+        if self.has_log_link:
+            return "log rate"
         return "target" if self.task == "regression" else "log-odds"
 
     @property
+    def output_names(self) -> tuple[str, ...]:
+        """The names of several outputs: classes, or quantiles; () for one output."""
+        if len(self.base) == 1:
+            return ()
+        if self.quantiles:
+            return tuple(f"q{quantile:g}" for quantile in self.quantiles)
+        return tuple(map(str, self.labels))
+
+    @property
     def network_base(self) -> tuple[float, ...]:
-        """φ0 on the network's own scale (a standardised target has mean 0)."""
+        """φ0 on the network's own scale (a standardised target has mean 0, a rate is relative)."""
+        if self.quantiles:
+            return tuple((base - self._center) / self.scale for base in self.base)
         return (0.0,) if self.task == "regression" else self.base
+
+    @property
+    def gaps(self) -> tuple[float, ...]:
+        """The distances of successive quantiles when nothing is known, on the network's scale."""
+        return tuple(np.diff(self.network_base).tolist()) if self.quantiles else ()
+
+    @property
+    def loss_scale(self) -> float:
+        """What turns losses of the network's numbers into those of the target's units."""
+        if self.has_log_link:  # a deviance of power p grows like the mean to the power 2 − p
+            return math.exp(self.base[0] * (2 - POWERS[self.objective]))
+        return self.scale if self.quantiles else self.scale**2
+
+    @property
+    def _center(self) -> float:
+        """What the network's numbers are relative to: φ0, of several quantiles the middle one."""
+        return self.base[len(self.base) // 2]
 
     def cap(self, n_rows: int) -> float:
         """Return the bound of the network's output: no log-odds beyond what n rows support."""
-        return math.inf if self.task == "regression" else max(4.0, math.log(n_rows))
+        bounded = self.task != "regression" or self.has_log_link
+        return max(4.0, math.log(n_rows)) if bounded else math.inf
 
     def to_raw(self, outputs: Floats) -> Floats:
         """Return network outputs as raw predictions: [..., K] → [..., K]."""
         return outputs * self.scale + np.array(self.base)
 
+    def to_target(self, raw: Floats) -> Floats:
+        """Return raw predictions of a regression in the target's units: any shape."""
+        return np.exp(raw) if self.has_log_link else raw
+
     def read(self, y: Any) -> Floats:
         """Return other labels of the same task as the network reads them."""
-        if self.task == "regression":
-            y = _read_numbers(y)
-            unit = _unit(np.array([*self.base, self.scale]))
-            return _within((y / unit - self.base[0] / unit) / (self.scale / unit))
-        return _class_index(_read_labels(y), self.labels)
+        if self.task != "regression":
+            return _class_index(_read_labels(y), self.labels)
+        y = read_numbers(y)
+        if self.has_log_link:
+            check_rates(y, self.objective)
+            return within(y / math.exp(self._center))
+        unit = unit_of(np.array([*self.base, self.scale]))
+        return within((y / unit - self._center / unit) / (self.scale / unit))
+
+    def to_labels(self, numbers: Floats) -> Floats:
+        """Return what :meth:`read` made of a regression's labels in the target's units."""
+        if self.has_log_link:
+            return numbers * math.exp(self._center)
+        return numbers * self.scale + self._center
 
     def hold_out(self, fraction: float, random: np.random.RandomState) -> NDArray[np.bool_]:
         """Choose validation rows, by class where there are classes; none of tiny tables."""
@@ -126,27 +187,32 @@ def read_classes(y: Any, weights: Floats) -> Target:
 
 def read_quantities(y: Any, weights: Floats) -> Target:
     """Learn the mean and the spread of a regression target."""
-    y = _read_numbers(y)
+    y = read_numbers(y)
+    check_size(y)
+    unit = unit_of(y)
+    scaled = y / unit
+    mean = float(np.average(scaled, weights=weights))
+    spread = math.sqrt(float(np.average((scaled - mean) ** 2, weights=weights)))
+    scale = spread if spread > 1e-12 * abs(mean) else 1.0
+    numbers = within((scaled - mean) / scale)
+    return Target("regression", (mean * unit,), scale * unit, (), numbers)
+
+
+def check_size(y: Floats) -> None:
+    """Refuse numbers that predictions could not lie beyond."""
     if (largest := np.abs(y).max()) > _LARGEST:
         raise InvalidInputError(
             f"y must stay within ±{_LARGEST:g}, so that predictions near it are finite, got "
             f"{largest:g}; divide it by a constant"
         )
-    unit = _unit(y)
-    scaled = y / unit
-    mean = float(np.average(scaled, weights=weights))
-    spread = math.sqrt(float(np.average((scaled - mean) ** 2, weights=weights)))
-    scale = spread if spread > 1e-12 * abs(mean) else 1.0
-    numbers = _within((scaled - mean) / scale)
-    return Target("regression", (mean * unit,), scale * unit, (), numbers)
 
 
-def _within(numbers: Floats) -> Floats:
+def within(numbers: Floats) -> Floats:
     """Return standard scores whose squares float32 can hold; only rows without weight go beyond."""
     return np.clip(numbers, -_LARGEST_SCORE, _LARGEST_SCORE)
 
 
-def _unit(y: Floats) -> float:
+def unit_of(y: Floats) -> float:
     """Return a power of two to divide by where squares of the target would leave the floats."""
     largest = float(np.abs(y).max(initial=0.0))
     if largest == 0 or 1e-100 < largest < 1e100:
@@ -187,7 +253,8 @@ def _check_finite(y: Any) -> None:
         assert_all_finite(y, input_name="y")
 
 
-def _read_numbers(y: Any) -> Floats:
+def read_numbers(y: Any) -> Floats:
+    """Return labels as finite numbers, or refuse them."""
     with our_refusals():
         y = column_or_1d(y, warn=True)
     if y.dtype.kind not in "iufb":

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sasanet.arrays import Floats, Masks
+from sasanet.objectives import POWERS
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,8 @@ class TeacherData:
     cells [n, N] (NaN absent), labels [n] (class index or number), weights [n]; ``levels`` counts
     those of every category column, ``None`` for a number; ``n_classes`` is 0 for a regression.
     ``knots`` holds the values between whose places a number's cells lie; without them cells are
-    values.
+    values. Where the ``task`` has a log link, labels
+    are rates relative to their mean.
     """
 
     cells: NDArray[np.floating[Any]]
@@ -32,6 +34,24 @@ class TeacherData:
     levels: Sequence[int | None]
     n_classes: int
     knots: Sequence[Sequence[float]] = ()
+    task: str = ""  # or the objective of a regression
+
+    @property
+    def loss(self) -> str:
+        """What predictions are judged by: see :func:`sasanet.teachers.stacking.losses`."""
+        if self.n_classes:
+            return "binary" if self.n_classes == 2 else "multiclass"
+        return self.task if self.task in POWERS else "regression"
+
+    @property
+    def noise(self) -> float:
+        """How much relative rates vary where their mean predicts: their variance, else 1.
+
+        Weights divided by it count what a row knows: of rare events less than a row.
+        """
+        if self.loss not in POWERS:
+            return 1.0
+        return float(np.average((self.labels - 1) ** 2, weights=self.weights)) or 1.0
 
     def values(self, rows: NDArray[np.intp]) -> Floats:
         """Return some rows with numbers in their own units and levels as codes: [m, N].

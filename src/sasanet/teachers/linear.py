@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, Ridge, TweedieRegressor
 
 from sasanet.arrays import Floats, Masks
+from sasanet.objectives import POWERS
 from sasanet.teachers.data import TeacherData, class_shares, stopping_rows
 from sasanet.teachers.stacking import mean_loss
 
@@ -32,7 +33,7 @@ _TINY = 1e-6
 
 @dataclass(frozen=True)
 class Linear:
-    """Ridge or logistic regression on piecewise-linear splines and levels."""
+    """Ridge, logistic or Tweedie regression on piecewise-linear splines and levels."""
 
     with_products: bool
     is_rough = False
@@ -59,7 +60,7 @@ class Linear:
                 break
             model = _fit(data, fitted, columns, penalty)
             expected = _expectation(model, judged, data)
-            loss = mean_loss(wanted, expected, data.weights[held_out], squared=not data.n_classes)
+            loss = mean_loss(wanted, expected, data.weights[held_out], data.loss)
             if loss < smallest:
                 best, smallest = model, loss
         rows = np.flatnonzero(unseen)
@@ -145,10 +146,28 @@ def _hats(cells: Floats, knots: Floats) -> Floats:
 def _fit(data: TeacherData, rows: NDArray[np.intp], columns: Floats, penalty: float) -> Any:
     weights = data.weights[rows] / data.weights[rows].mean()
     labels = data.labels[rows]
+    if data.loss in POWERS:
+        strength = penalty * data.noise / len(rows)  # of the mean deviance
+        model = TweedieRegressor(
+            power=POWERS[data.loss], link="log", alpha=strength, max_iter=_ITERATIONS, tol=1e-3
+        )
+        return _Bounded(model.fit(columns, labels, weights), columns)
     if not data.n_classes:
         return Ridge(alpha=penalty).fit(columns, labels, weights)
     model = LogisticRegression(C=1 / penalty, max_iter=_ITERATIONS, tol=1e-3)
     return model.fit(columns, labels, weights)
+
+
+class _Bounded:
+    """A model of logarithms that predicts nothing beyond what it predicts of its own rows."""
+
+    def __init__(self, model: Any, columns: Floats) -> None:
+        self.model = model
+        self.range = np.quantile(model.predict(columns), (0, 1))
+
+    def predict(self, columns: Floats) -> Floats:
+        """Return the rates of rows."""
+        return np.asarray(np.clip(self.model.predict(columns), *self.range))
 
 
 def _expectation(model: Any, columns: Floats, data: TeacherData) -> Floats:

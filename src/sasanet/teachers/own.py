@@ -26,6 +26,7 @@ from sasanet.errors import InvalidInputError
 from sasanet.table.target import Target
 from sasanet.teachers.data import TeacherData
 
+_LEAST_RATE = 1e-6  # of the mean
 _LONGEST = 300  # characters of another package's message
 
 
@@ -144,6 +145,8 @@ class OwnTeacher:
         predicted = np.asarray(predicted, dtype=np.float64)
         predicted = predicted[:, 0] if predicted.shape == (n_rows, 1) else predicted
         _check_predictions(predicted, n_rows)
+        if self.target.has_log_link:  # a model without that link may go below 0
+            predicted = np.maximum(predicted, _LEAST_RATE * math.exp(self.target.base[0]))
         return self.target.read(predicted)
 
     def _shares(self, shares: Any, classes: Any, n_rows: int) -> Floats:

@@ -105,8 +105,9 @@ def soften_labels(
 
     Shape: cells [n, N] (NaN absent), labels (class index or number), weights [n].
     """
-    n_classes = 0 if settings.task == "regression" else max(2, int(labels.max()) + 1)
-    data = TeacherData(cells, labels, weights, levels, n_classes, knots)
+    is_class = settings.task in ("binary", "multiclass")
+    n_classes = max(2, int(labels.max()) + 1) if is_class else 0
+    data = TeacherData(cells, labels, weights, levels, n_classes, knots, settings.task)
     start = time.monotonic()
     if settings.weight == 0 or not _enough(data, weights > 0):
         return SoftLabels(labels)
@@ -123,7 +124,7 @@ def soften_labels(
 def _mix(rehearsal: _Rehearsal, predictions: Sequence[Floats]) -> SoftLabels:
     """Weigh the teachers by what they foresee, and mix their prediction into the labels."""
     data, teachers = rehearsal.data, rehearsal.teachers
-    plain, squared, n_used = data.expectations, data.n_classes == 0, int(rehearsal.used.sum())
+    plain, loss, n_used = data.expectations, data.loss, int(rehearsal.used.sum())
     complete = [_known_rows(p) for p in predictions]
     most = max(known.sum() for known in complete)
     kept = [t for t, known in enumerate(complete) if known.sum() == most]  # the others ran late
@@ -131,9 +132,9 @@ def _mix(rehearsal: _Rehearsal, predictions: Sequence[Floats]) -> SoftLabels:
     if not data.weights[known].any():
         return SoftLabels(data.labels)
     found, mixed = stack(
-        [predictions[t][known] for t in kept], plain[known], data.weights[known], squared
+        [predictions[t][known] for t in kept], plain[known], data.weights[known], loss
     )
-    clarity = _clarity(plain[known], mixed, data.weights[known], squared)
+    clarity = _clarity(plain[known], mixed, data.weights[known], loss)
     if clarity == 0:
         return SoftLabels(data.labels, 0.0, n_used)
     foreseen = np.full(data.shape, np.nan)
@@ -236,7 +237,7 @@ class _Rehearsal:
 
             w = (L − e) / (L − e + m e),   m = n / 1300
         """
-        data, squared = self.data, self.data.n_classes == 0
+        data = self.data
         random = np.random.RandomState(self.settings.seed)
         half = self.used & (random.rand(len(self.used)) < 0.5)
         folds = list(_folds(data, self.settings.seed))[:_CURVE_FOLDS]
@@ -247,8 +248,8 @@ class _Rehearsal:
         plain, weights = data.expectations[rows], data.weights[rows]
 
         def loss(parts: Sequence[Floats]) -> float:
-            mixed = combine([part[rows] for part in parts], found, plain, weights, squared)
-            return mean_loss(plain, mixed, weights, squared)
+            mixed = combine([part[rows] for part in parts], found, plain, weights, data.loss)
+            return mean_loss(plain, mixed, weights, data.loss)
 
         whole = loss([predictions[t] for t in kept])
         error = np.clip((loss(fewer) - whole) * _ERROR_OF_GAIN, 0.0, whole)
@@ -295,8 +296,8 @@ def _folds(data: TeacherData, seed: int) -> Iterator[Masks]:
         yield fold == number
 
 
-def _clarity(labels: Floats, expected: Floats, weights: Floats, squared: bool) -> float:
+def _clarity(labels: Floats, expected: Floats, weights: Floats, loss: str) -> float:
     """Return the share of the labels' spread that the expectations explain, between 0 and 0.99."""
-    unknown = spread(labels, weights, squared)
-    share = 1 - mean_loss(labels, expected, weights, squared) / unknown if unknown > 0 else 0.0
+    unknown = spread(labels, weights, loss)
+    share = 1 - mean_loss(labels, expected, weights, loss) / unknown if unknown > 0 else 0.0
     return float(np.clip(share, 0, _CLEAREST))

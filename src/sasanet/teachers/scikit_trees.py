@@ -63,6 +63,9 @@ class ScikitTrees:
         kind: Any = (
             HistGradientBoostingClassifier if data.n_classes else HistGradientBoostingRegressor
         )
+        # It has no Tweedie loss; the Poisson deviance also leads to the mean.
+        rates = {"poisson": "poisson", "tweedie": "poisson", "gamma": "gamma"}.get(data.loss)
+        losses = {} if rates is None else {"loss": rates}
         sets = [j for j, n in enumerate(data.levels) if n is not None and n <= _MOST_LEVELS]
         trees = kind(
             categorical_features=sets or None,
@@ -70,6 +73,7 @@ class ScikitTrees:
             max_leaf_nodes=self.n_leaves,
             random_state=seed,
             **_SETTINGS,
+            **losses,
         )
         if data.n_classes and np.unique(labels, return_counts=True)[1].min() < _FEWEST_OF_CLASS:
             trees.set_params(early_stopping=False, max_iter=_BLIND_TREES)

@@ -14,6 +14,7 @@ import numpy as np
 
 from sasanet.arrays import Floats, Masks
 from sasanet.errors import SlowTeacherWarning, warn_user
+from sasanet.objectives import POWERS
 from sasanet.teachers.data import Teacher, TeacherData, stopping_rows
 from sasanet.teachers.scikit_trees import ScikitTrees
 from sasanet.teachers.stacking import spread
@@ -92,7 +93,7 @@ class Trees:
             return lightgbm.Dataset(
                 data.cells[rows],
                 data.labels[rows],
-                weight=data.weights[rows] / data.weights[rows].mean(),
+                weight=data.weights[rows] / data.weights[rows].mean() / noise,
                 reference=reference,
                 categorical_feature=categories,
                 params=settings,
@@ -102,9 +103,10 @@ class Trees:
             if time.monotonic() > growing_end:
                 raise EarlyStopException(state.iteration, state.evaluation_result_list)
 
+        noise = data.noise
         training = dataset(fitted)
         gain = _HARDLY_A_GAIN if len(fitted) < _SMALL else _NO_GAIN
-        gain *= spread(data.expectations[fitted], data.weights[fitted], not data.n_classes)
+        gain *= spread(data.expectations[fitted], data.weights[fitted], data.loss)
         patience = lightgbm.early_stopping(_PATIENCE, verbose=False, min_delta=gain)
         return lightgbm.train(
             settings,
@@ -116,11 +118,13 @@ class Trees:
         )
 
     def _settings(self, data: TeacherData, n_rows: int, seed: int) -> dict[str, Any]:
-        objective = {0: "regression", 2: "binary"}.get(data.n_classes, "multiclass")
+        objective = data.loss
+        power = {"tweedie_variance_power": POWERS[objective]} if objective == "tweedie" else {}
         classes = {"num_class": data.n_classes} if objective == "multiclass" else {}
         return (
             _SETTINGS
             | classes
+            | power
             | {
                 "objective": objective,
                 "num_leaves": self.n_leaves,

@@ -6,10 +6,14 @@ Weights w [B] are sample weights; every loss is a weighted mean over rows.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 from torch.nn import functional as F
+
+from sasanet.objectives import HUBER
 
 
 @dataclass(frozen=True)
@@ -18,22 +22,34 @@ class Objective:
 
     Attributes
     ----------
-    task : {"binary", "multiclass", "regression"}
+    task : str
+        A task, or an objective that is not "squared": :attr:`sasanet.table.target.Target.loss`.
     base : Tensor [K]
         φ0: what the outputs are relative to.
     full_share : float
         The complete row's share of the prediction loss; the rest is for its coalitions.
+    quantiles : tuple of float
+        Those that the outputs are, if they are any.
     """
 
     task: str
     base: Tensor
     full_share: float = 1.0
+    quantiles: tuple[float, ...] = ()
+
+    def losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Return :func:`prediction_losses` of outputs with their base value: → [B, M]."""
+        return prediction_losses(outputs, targets, self.task, self.quantiles)
 
 
-def prediction_losses(outputs: Tensor, targets: Tensor, task: str) -> Tensor:
+def prediction_losses(
+    outputs: Tensor, targets: Tensor, task: str, quantiles: Sequence[float] = ()
+) -> Tensor:
     """Return the loss of each output: Eq. (3), L_m.
 
-    ``"binary"`` and ``"multiclass"``: cross-entropy on logits; ``"regression"``: squared error.
+    ``"binary"`` and ``"multiclass"``: cross-entropy on logits; ``"regression"``: squared error;
+    ``"poisson"``, ``"gamma"`` and ``"tweedie"``: the unit deviance under the mean exp(output);
+    ``"quantile"``: the mean over outputs of the pinball loss; ``"huber"``.
 
     Shape: outputs [B, M, K], targets [B] (class index or number; for two classes also the second's
     probability) or, for more, [B, K] (each one's probability) → [B, M].
@@ -47,7 +63,42 @@ def prediction_losses(outputs: Tensor, targets: Tensor, task: str) -> Tensor:
         flat = many.flatten(0, 1) if targets.dim() > 1 else many.flatten().long()
         losses = F.cross_entropy(outputs.flatten(0, 1), flat, reduction="none")
         return losses.view(outputs.shape[:2])
+    if task == "quantile":
+        missed, levels = many[..., None] - outputs, outputs.new_tensor(quantiles)
+        return torch.maximum(levels * missed, (levels - 1) * missed).mean(-1)
+    if task in _OF_NUMBERS:
+        return _OF_NUMBERS[task](outputs[..., 0], many)
     return (outputs[..., 0] - many) ** 2
+
+
+# The deviances are those of `sasanet.objectives.deviance`, of the logarithm of the mean.
+
+
+def _poisson(log_mean: Tensor, targets: Tensor) -> Tensor:
+    return 2 * (torch.special.xlogy(targets, targets) - targets * (log_mean + 1) + log_mean.exp())
+
+
+def _gamma(log_mean: Tensor, targets: Tensor) -> Tensor:
+    return 2 * (log_mean - targets.log() + targets * (-log_mean).exp() - 1)
+
+
+def _tweedie(log_mean: Tensor, targets: Tensor) -> Tensor:
+    """Return the deviance of power 1.5."""
+    root = (log_mean / 2).exp()
+    return 4 * (root - targets.sqrt()) ** 2 / root
+
+
+def _huber(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Return squared errors up to :data:`HUBER`, and the tangent beyond."""
+    return 2 * F.huber_loss(outputs, targets, reduction="none", delta=HUBER)
+
+
+_OF_NUMBERS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "poisson": _poisson,
+    "gamma": _gamma,
+    "tweedie": _tweedie,
+    "huber": _huber,
+}
 
 
 def weighted_mean(losses: Tensor, weights: Tensor) -> Tensor:

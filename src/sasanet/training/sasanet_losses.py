@@ -28,7 +28,6 @@ from sasanet.training.loop import Rows
 from sasanet.training.losses import (
     Objective,
     distillation_loss,
-    prediction_losses,
     value_loss,
     weighted_mean,
 )
@@ -46,7 +45,7 @@ def value_batch_loss(
     kept = random_coalitions(present, generator)
     outputs = network.marginal.values_with_complement(rows.cells, present, kept)
     flat = (outputs + objective.base).flatten(1, 2)
-    losses = prediction_losses(flat, rows.targets, objective.task)
+    losses = objective.losses(flat, rows.targets)
     losses = losses.unflatten(1, outputs.shape[1:3]).mean(2)
     return value_loss(losses, rows.weights, objective.full_share)
 
@@ -60,7 +59,7 @@ def joint_batch_loss(
     vectors = network.marginal.cell_vectors(rows.cells, present)
     deltas = network.marginal.contributions(vectors, present, orders)
     prefixes = deltas.cumsum(1) + objective.base
-    losses = prediction_losses(prefixes, rows.targets, objective.task)
+    losses = objective.losses(prefixes, rows.targets)
     losses = torch.cat([losses[:, -1:], losses], 1)  # absent features add 0: the last is complete
     loss = arch.value_weight * value_loss(losses, rows.weights, objective.full_share)
     if network.attribution is None or arch.attribution_weight == 0:
@@ -107,7 +106,7 @@ def validation_loss(network: TabularNetwork, rows: Rows, objective: Objective) -
         part = rows[slice(start, start + 4096)]
         masks = [part.present, *(random_coalitions(part.present, generator) for _ in range(extra))]
         outputs = network.values(part.cells, torch.stack(masks, 1)) + objective.base
-        losses.append(prediction_losses(outputs, part.targets, objective.task))
+        losses.append(objective.losses(outputs, part.targets))
     every = torch.cat(losses)
     if extra:
         return value_loss(every, rows.weights, objective.full_share).item()

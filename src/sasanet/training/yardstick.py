@@ -24,7 +24,7 @@ from sasanet.arrays import Floats
 from sasanet.network import inference
 from sasanet.network.interface import TabularNetwork
 from sasanet.training.loop import History, Phase, Rows
-from sasanet.training.losses import Objective, prediction_losses
+from sasanet.training.losses import Objective
 
 _ROUNDS = (1, 2)  # times as long as training was at first
 _RATE = 0.5  # of the learning rate at first
@@ -50,7 +50,7 @@ class Yardstick:
         """Return how much more the network loses on the judges than the teachers do."""
         outputs = inference.outputs(network, cells[self.judges]) + objective.base.cpu().double()
         targets = torch.from_numpy(np.asarray(self.labels, dtype=np.float64))
-        ours = prediction_losses(outputs[:, None], targets, objective.task)[:, 0].numpy()
+        ours = objective.losses(outputs[:, None], targets)[:, 0].numpy()
         more, weights = ours - self.losses, self.weights / self.weights.sum()
         mean = float(more @ weights)
         return Gap(mean, float(np.sqrt((weights**2) @ (more - mean) ** 2)))

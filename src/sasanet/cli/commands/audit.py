@@ -31,6 +31,7 @@ def audit(
     keep: Annotated[
         bool, typer.Option("--keep", help="Save the certificate with the model.")
     ] = False,
+    exposure: options.Exposure = None,
     groups: options.GroupsFile = None,
     units: options.UnitsOfPhi = options.Units.raw,
     method: options.MethodOfPhi = options.Method.auto,
@@ -53,7 +54,9 @@ def audit(
     fitted = load_model(model, terminal)
     if keep:
         _check_can_keep(fitted, model, force)
-    read = read_rows(terminal, fitted, table, encoding, target)
+    if exposure and not target:
+        raise InvalidInputError("--exposure goes with --target, got it alone; add --target.")
+    read = read_rows(terminal, fitted, table, encoding, target, exposure=exposure)
     with terminal.progress(f"auditing {min(rows, len(read.X))} rows"):
         certificate = fitted.audit(
             read.X,
@@ -63,6 +66,7 @@ def audit(
             groups=grouped,
             units=units,
             method=method,
+            exposure=read.exposure,
         )
     if out is not None:
         with replacing(out) as draft:

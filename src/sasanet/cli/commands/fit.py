@@ -13,7 +13,7 @@ import typer
 import sasanet
 from sasanet.cli import options
 from sasanet.cli.files.writing import check_free_for_model
-from sasanet.cli.options import Preset, Task
+from sasanet.cli.options import Objective, Preset, Task
 from sasanet.cli.terminal import INTERRUPTED, Terminal, command
 from sasanet.errors import InterruptedFitWarning, InvalidInputError, warn_user
 
@@ -41,6 +41,14 @@ def fit(
     preset: Annotated[
         Preset, typer.Option(help="'best' is more accurate and several times slower.")
     ] = Preset.default,
+    objective: Annotated[
+        Objective, typer.Option(help="Of a regression: what is predicted, by its loss.")
+    ] = Objective.squared,
+    quantile: Annotated[
+        list[float] | None,
+        typer.Option(help="With --objective quantile: which one; repeatable.", show_default="0.5"),
+    ] = None,
+    exposure: options.Exposure = None,
     balanced: Annotated[
         bool, typer.Option("--balanced", help="Weigh classes inversely to their frequencies.")
     ] = False,
@@ -61,11 +69,14 @@ def fit(
     from sasanet.cli.files.reading import open_table
 
     source = open_table(table, encoding)
-    data = read_training_table(terminal, source, target, task, exclude, categorical)
+    if objective is not Objective.squared and task is Task.auto:
+        task = Task.regression
+    data = read_training_table(terminal, source, target, task, exclude, categorical, exposure)
     _announce(terminal, target, data, inferred=task is Task.auto)
     model = _make_model(data, terminal, time_limit, preset, seed)
     if balanced:
         _balance(model, data)
+    _set_objective(model, data, objective, quantile)
     held_out = _read_validation(terminal, model, data, validation, encoding)
     start = time.perf_counter()
     interrupted = _train(model, data, held_out, terminal)
@@ -106,6 +117,22 @@ def _balance(model: Any, data: TrainingTable) -> None:
     model.set_params(class_weight="balanced")
 
 
+def _set_objective(
+    model: Any, data: TrainingTable, objective: Objective, quantile: list[float] | None
+) -> None:
+    """Say what a regressor predicts."""
+    plain = objective is Objective.squared and quantile is None and data.exposure is None
+    if not data.is_regression and not plain:
+        raise InvalidInputError(
+            "--objective, --quantile and --exposure are for targets of numbers, got a target of "
+            "classes; leave them out, or add --task regression"
+        )
+    if data.is_regression:
+        levels = [0.5] if quantile is None else quantile
+        model.set_params(objective=str(objective))
+        model.set_params(quantile=levels if len(levels) > 1 else levels[0])
+
+
 def _read_validation(
     terminal: Terminal, model: Any, data: TrainingTable, validation: str | None, encoding: str
 ) -> Any:
@@ -121,13 +148,15 @@ def _read_validation(
 
     table = open_table(Path(validation), encoding)
     target = str(data.y.name)
-    wanted = [*data.X.columns, target]
+    amount = [] if data.exposure is None else [str(data.exposure.name)]
+    wanted = [*data.X.columns, target, *amount]
     check_columns(table, wanted)
     with terminal.progress(f"reading {table.path.name}") as tick:
         chunk = read_whole(table, wanted, tick)
     columns = TableEncoder(categorical_features=data.codes).fit(data.X).columns
     classes = () if data.is_regression else tuple(data.y.unique().tolist())
-    return as_trained(chunk, columns), labels_as_trained(chunk, target, classes)
+    labelled = as_trained(chunk, columns), labels_as_trained(chunk, target, classes)
+    return (*labelled, *(labels_as_trained(chunk, name, ()) for name in amount))
 
 
 def _share(validation: str) -> float | None:
@@ -149,7 +178,8 @@ def _train(model: Any, data: TrainingTable, held_out: Any, terminal: Terminal) -
         terminal.note("Fitting: first trees and splines that soften the labels, then the network …")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", InterruptedFitWarning)
-        model.fit(data.X, data.y, validation=held_out)
+        rates = {} if data.exposure is None else {"exposure": data.exposure}
+        model.fit(data.X, data.y, validation=held_out, **rates)
     interrupted = False
     for note in caught:
         if note.category is InterruptedFitWarning:

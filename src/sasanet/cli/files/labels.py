@@ -28,6 +28,7 @@ class TrainingTable:
     why: str  # this task, in words
     notes: tuple[str, ...]
     codes: tuple[str, ...]  # columns of numbers to be read as categories
+    exposure: pd.Series | None = None
 
     @property
     def is_regression(self) -> bool:
@@ -51,10 +52,12 @@ def read_training_table(
     task: Task,
     exclude: list[str] | None,
     categorical: list[str] | None,
+    exposure: str | None = None,
 ) -> TrainingTable:
     """Read a whole table to learn from."""
     [target] = pick(table, [target], "--target")
-    left_out = {target, *pick(table, exclude or (), "--exclude")}
+    amount = pick(table, [exposure] if exposure else [], "--exposure")
+    left_out = {target, *amount, *pick(table, exclude or (), "--exclude")}
     codes = [n for n in pick(table, categorical or (), "--categorical") if n not in left_out]
     names = [name for name in table.names if name not in left_out]
     if not names:
@@ -63,11 +66,19 @@ def read_training_table(
             f"{table.path}."
         )
     with terminal.progress(f"reading {table.path.name}") as tick:
-        chunk = read_whole(table, [*names, target], tick)
+        chunk = read_whole(table, [*names, target, *amount], tick)
     labels = read_labels(chunk, target, task)
     features = infer_columns(chunk, names, codes)
     numbers = tuple(name for name in codes if features.frame[name].dtype.kind in "iufb")
-    return TrainingTable(features.frame, labels.y, labels.task, labels.why, features.notes, numbers)
+    return TrainingTable(
+        features.frame,
+        labels.y,
+        labels.task,
+        labels.why,
+        features.notes,
+        numbers,
+        infer_column(chunk, amount[0])[0] if amount else None,
+    )
 
 
 def read_labels(chunk: Chunk, target: str, task: Task) -> Labels:

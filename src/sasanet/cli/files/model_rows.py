@@ -22,7 +22,7 @@ from sasanet.cli.files.reading import no_rows, open_table, read_whole
 from sasanet.cli.terminal import Terminal
 from sasanet.errors import InvalidInputError
 from sasanet.estimator.sasanet import SASANetModel
-from sasanet.scale.output_columns import ROW
+from sasanet.scale.output_columns import EXPOSURE, ROW
 from sasanet.scale.work import rows_at_once
 
 
@@ -49,6 +49,8 @@ class RowBatches:
         A column to copy, which identifies the rows.
     outputs : collection of str
         Columns that will be written beside it, and so cannot have its name.
+    exposure : str, optional
+        A column to copy as ``EXPOSURE``.
     """
 
     def __init__(
@@ -58,11 +60,13 @@ class RowBatches:
         encoding: str,
         row_name: str | None,
         outputs: Collection[str],
+        exposure: str | None = None,
     ) -> None:
         self.model = model
         self.table = open_table(path, encoding)
         check_columns(self.table, model.encoder_.names)
         self.row_name = pick(self.table, [row_name], "--id")[0] if row_name else None
+        self.exposure = pick(self.table, [exposure], "--exposure")[0] if exposure else None
         if self.row_name in (ROW, *outputs):
             raise InvalidInputError(
                 f"--id must differ from the columns that are written, got {row_name!r}; "
@@ -73,13 +77,16 @@ class RowBatches:
     def __iter__(self) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
         """Yield features, and a table that begins with the number and name of every row."""
         names = list(self.model.encoder_.names)
-        wanted = list(dict.fromkeys([*names, *([self.row_name] if self.row_name else [])]))
+        more = [name for name in (self.row_name, self.exposure) if name]
+        wanted = list(dict.fromkeys([*names, *more]))
         for chunk in self.table.chunks(wanted, rows_at_once(self.model)):
             first = self.n_rows + 1
             self.n_rows += len(chunk.frame)
             rows = pd.DataFrame({ROW: np.arange(first, self.n_rows + 1)})
             if self.row_name:
                 rows[self.row_name] = chunk.frame[self.row_name]
+            if self.exposure:
+                rows[EXPOSURE] = labels_as_trained(chunk, self.exposure, ())
             yield as_trained(chunk, self.model.encoder_.columns), rows
         if not self.n_rows:
             raise no_rows(self.table)
@@ -92,6 +99,7 @@ class LabelledRows:
     X: pd.DataFrame
     y: Any
     group: pd.Series | None
+    exposure: Any = None
 
 
 def read_rows(
@@ -101,17 +109,21 @@ def read_rows(
     encoding: str,
     target: str | None,
     group: str | None = None,
+    exposure: str | None = None,
 ) -> LabelledRows:
-    """Read a whole table for a model, with the columns of ``--target`` and ``--group``."""
+    """Read a whole table for a model, with the columns of its other options."""
     source = open_table(path, encoding)
     names = list(model.encoder_.names)
     check_columns(source, names)
     extra = pick(source, [target] if target else [], "--target")
     extra += pick(source, [group] if group else [], "--group")
+    extra += pick(source, [exposure] if exposure else [], "--exposure")
     with terminal.progress(f"reading {path.name}") as tick:
         chunk = read_whole(source, list(dict.fromkeys([*names, *extra])), tick)
     X = as_trained(chunk, model.encoder_.columns)
     y = labels_as_trained(chunk, target, model.target_.labels) if target else None
+    amounts = labels_as_trained(chunk, exposure, ()) if exposure else None
     if group is None:
-        return LabelledRows(X, y, None)
-    return LabelledRows(X, y, X[group] if group in X else infer_column(chunk, group)[0])
+        return LabelledRows(X, y, None, amounts)
+    groups = X[group] if group in X else infer_column(chunk, group)[0]
+    return LabelledRows(X, y, groups, amounts)

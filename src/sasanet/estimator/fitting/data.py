@@ -81,7 +81,7 @@ class FitData:
     def objective(self, full_share: float) -> Objective:
         """Return what predictions are judged by."""
         base = torch.tensor(self.target.network_base, dtype=torch.float32, device=self.device)
-        return Objective(self.target.task, base, full_share)
+        return Objective(self.target.loss, base, full_share, self.target.quantiles)
 
     def teacher_time(self, time_limit: float) -> float:
         """Return the seconds that teachers may take."""
@@ -95,14 +95,17 @@ class FitData:
 
 
 def read_validation(
-    validation: tuple[Any, Any],
+    validation: tuple[Any, ...],
     encoder: TableEncoder,
     target: Target,
     device: torch.device,
     factors: Floats | None,
 ) -> Rows:
-    """Return the rows that the user gave to choose the best epoch by."""
-    if not isinstance(validation, list | tuple) or len(validation) != 2:
+    """Return the rows that the user gave to choose the best epoch by.
+
+    Rates come with their weights, their exposure.
+    """
+    if not isinstance(validation, list | tuple) or len(validation) not in (2, 3):
         raise InvalidInputError(
             f"validation must be a pair of a table and its labels, got {type(validation).__name__}"
         )
@@ -110,6 +113,8 @@ def read_validation(
     with our_refusals():
         check_consistent_length(table, labels)
     numbers = target.read(labels)
+    if len(validation) == 3:
+        return put_rows(encoder.transform(table), numbers, validation[2], device)
     weights = np.ones(len(table)) if factors is None else factors[numbers.astype(int)]
     return put_rows(encoder.transform(table), numbers, weights, device)
 

@@ -23,6 +23,7 @@ from sasanet.estimator.fitting.streamed import StreamedTable
 from sasanet.streaming.parts import Reader, Roles
 from sasanet.streaming.scratch import scratch_folder
 from sasanet.table.encoder import TableEncoder
+from sasanet.table.quantities import per_exposure
 from sasanet.table.reading import read_table
 from sasanet.table.sources import Source, check_has_columns, is_source, open_source
 from sasanet.training.hyperparameters import Hyperparameters
@@ -43,6 +44,14 @@ class Given:
     sample_weight: Any
     target: str | None
     scratch: str | Path | None
+    exposure: Any = None
+
+    def per_exposure(self) -> Given:
+        """Return a table's labels as rates, with the weights that rates have."""
+        if self.exposure is None or self.target is not None or self.y is None:
+            return self
+        y, weights = per_exposure(self.y, self.sample_weight, self.exposure)
+        return replace(self, y=y, sample_weight=weights, exposure=None)
 
 
 @dataclass(frozen=True)
@@ -57,7 +66,7 @@ class Maker:
 @contextmanager
 def training_table(given: Given, maker: Maker, seed: Any, start: float) -> Iterator[TrainingTable]:
     """Yield what is to be learned from; a temporary folder is gone afterwards."""
-    name = maker.name
+    name, given = maker.name, given.per_exposure()
     if given.target is None and not is_source(given.X):
         table = read_table(given.X)
         if table.size <= MOST_CELLS:
@@ -69,7 +78,8 @@ def training_table(given: Given, maker: Maker, seed: Any, start: float) -> Itera
         source, whole = _read_small(source)
         if whole is not None:
             X, y, weights = roles.split(whole)
-            given_weights = None if roles.weight is None else weights
+            plain = roles.weight is None and roles.exposure is None
+            given_weights = None if plain else weights
             yield TableInMemory(name, X, y, given_weights, start)
             return
     settings = maker.resolve(2)  # what is wrong with them is said before anything is read
@@ -86,16 +96,16 @@ def _open(estimator: str, given: Given) -> tuple[Source, Roles]:
             f"{estimator} requires y to be passed with a table in memory, and the name of a column "
             f"as target with a source, got y={type(given.y).__name__} and target={given.target!r}"
         )
-    if given.sample_weight is not None and not isinstance(given.sample_weight, str):
-        raise InvalidInputError(
-            "sample_weight must name a column where target does, got "
-            f"{type(given.sample_weight).__name__}"
-        )
+    for what in ("sample_weight", "exposure"):
+        named = getattr(given, what)
+        if named is not None and not isinstance(named, str):
+            raise InvalidInputError(
+                f"{what} must name a column where target does, got {type(named).__name__}"
+            )
     source = open_source(given.X, rows_per_part=2**62)  # a row group is read in one go
-    roles = Roles(given.target, given.sample_weight)
+    roles = Roles(given.target, given.sample_weight, given.exposure)
     if source.names is not None:
-        wanted = [name for name in (roles.target, roles.weight) if name is not None]
-        check_has_columns(wanted, source.names, "The source")
+        check_has_columns(roles.names, source.names, "The source")
     return source, roles
 
 

@@ -47,7 +47,7 @@ class TableInMemory:
         encoder: TableEncoder,
         target: Target,
         factors: Floats | None,
-        validation: tuple[Any, Any] | None,
+        validation: tuple[Any, ...] | None,
         settings: Hyperparameters,
         chance: tuple[np.random.RandomState, torch.device],
     ) -> FitData:

@@ -36,7 +36,7 @@ def soften(
     """
     with_panel, estimators = read_teachers(teachers)
     teaching = TeacherSettings(
-        task=data.target.task,
+        task=data.target.loss,
         weight=settings.teacher_weight,
         time_limit=data.teacher_time(settings.time_limit),
         n_threads=torch.get_num_threads(),
@@ -75,7 +75,7 @@ def make_yardstick(data: FitData, soft: SoftLabels) -> Yardstick | None:
     known = ~np.isnan(foreseen)
     further = np.where(known, plain + TEACHERS_SHARE * (foreseen - plain), plain)
     further[judges] = foreseen[judges]
-    lost = losses(plain[judges], foreseen[judges], squared=data.target.task == "regression")
+    lost = losses(plain[judges], foreseen[judges], data.target.loss)
     return Yardstick(judges, data.labels[judges], lost, data.weights[judges], further)
 
 

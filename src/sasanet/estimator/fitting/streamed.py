@@ -8,6 +8,7 @@ labels have the same conditional expectation, so the mixture has no bias.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 from typing import Any
@@ -101,6 +102,10 @@ class StreamedTable:
         moments = self.survey.target.moments
         if target.task != "regression" or self.survey.target.rows is not None:
             return target
+        if target.has_log_link:
+            return replace(target, base=(math.log(moments.mean),))
+        if target.objective != "squared":  # quantiles of a sketch are those of all rows nearly
+            return target
         mean, spread = float(moments.mean), moments.std
         scale = spread if spread > 1e-12 * abs(mean) else 1.0
         return replace(target, base=(mean,), scale=scale)
@@ -110,7 +115,7 @@ class StreamedTable:
         encoder: TableEncoder,
         target: Target,
         factors: Floats | None,
-        validation: tuple[Any, Any] | None,
+        validation: tuple[Any, ...] | None,
         settings: Hyperparameters,
         chance: tuple[np.random.RandomState, torch.device],
     ) -> FitData:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import torch
@@ -41,7 +41,7 @@ _BUDGET = CellBudget(2, 16)
 class _Shifted(SetFunction):
     """The same function when some players are present in any case: their sum is in the bias."""
 
-    rho_of_nothing: Tensor  # ρ(b) of the function itself, [K]: what v is measured from
+    rho_of_nothing: Tensor = field(kw_only=True)  # ρ(b) of the function itself, [K]
 
     @cached_property
     def origin(self) -> Tensor:
@@ -121,7 +121,8 @@ def _growth_of_growth(function: SetFunction, vectors: Tensor) -> Tensor:
     others = vectors[:, None] * (1 - torch.eye(n, device=vectors.device))[None, ..., None]
     others, pinned = others.flatten(0, 1), vectors.flatten(0, 1)  # [B·P, P, D], [B·P, D]
     points = INSIDE, 1 - INSIDE
-    shifted = _Shifted(function.rho, function.bias + pinned, function.cap, function.origin)
+    bias, nothing = function.bias + pinned, function.origin
+    shifted = _Shifted(function.rho, bias, function.cap, function.ladder, rho_of_nothing=nothing)
     found = expected_growth(shifted, others, points, _BUDGET)
     found -= expected_growth(function, others, points, _BUDGET)
     return found.unflatten(0, (n_rows, n))

@@ -87,8 +87,12 @@ def expected_value(
         variance = explained + F.linear(left, linear.weight.square())
     raw = mean - function.origin
     values, by_raw, by_variance = capped(raw, variance, function.cap)
+    mixing = torch.eye(raw.shape[2], device=raw.device)
+    if function.ladder is not None:
+        values, by_raw, by_variance = function.ladder.expected(raw, variance)
+        values, mixing = values @ function.ladder.mixing, function.ladder.mixing.mT
     found = []
-    for k in torch.eye(raw.shape[2], device=raw.device):
+    for k in mixing:
         found.append(_backwards(layers, followed, by_raw * k, by_variance * k, presence_variance))
     return values, Gradients(*(torch.stack(part, -1) for part in zip(*found, strict=True)))
 
@@ -159,7 +163,12 @@ def smoothed_gradient(function: SetFunction, mean: Tensor, variance: Tensor) -> 
         slopes.append(slope)
         mean, variance = linear(first), F.linear(spread, linear.weight.square())
     _, by_raw, _ = capped(mean - function.origin, variance, function.cap)
-    back = by_raw[..., None] * linears[-1].weight * slopes[-1][..., None, :]
+    if function.ladder is None:
+        back = by_raw[..., None] * linears[-1].weight * slopes[-1][..., None, :]
+    else:
+        _, by_raw, _ = function.ladder.expected(mean - function.origin, variance)
+        steps = function.ladder.mixing.mT * by_raw[..., None, :]
+        back = steps @ linears[-1].weight * slopes[-1][..., None, :]
     for linear, slope in zip(linears[-2::-1], slopes[-2::-1], strict=True):
         back = (back @ linear.weight).mul_(slope[..., None, :])
     return back

@@ -1,0 +1,75 @@
+"""Teachers of rates: Poisson trees and splines, weighed by their deviance."""
+
+import numpy as np
+import pytest
+
+from sasanet.objectives import deviance
+from sasanet.teachers import TeacherSettings, soften_labels
+from sasanet.teachers.data import TeacherData
+from sasanet.teachers.linear import Linear
+from sasanet.teachers.scikit_trees import ScikitTrees
+from sasanet.teachers.stacking import combine, losses, mean_loss, stack
+from sasanet.teachers.trees import Trees
+
+N = 1200
+
+
+@pytest.fixture(scope="module")
+def rates():
+    """Return cells, true relative rates, relative rates as observed, and exposures."""
+    random = np.random.default_rng(0)
+    cells = random.normal(size=(N, 3))
+    true = np.exp(0.8 * cells[:, 0] - 0.5 * cells[:, 1] ** 2)
+    exposure = random.uniform(0.2, 2.0, N)
+    observed = random.poisson(true * exposure) / exposure
+    mean = np.average(observed, weights=exposure)
+    return cells, true / mean, observed / mean, exposure
+
+
+def test_rates_are_weighed_by_their_deviance(rates):
+    _, true, observed, exposure = rates
+    noisy = true * np.exp(np.random.default_rng(1).normal(0, 0.5, N))
+    found, mixed = stack([true**0.5 * 3, noisy], observed, exposure, "poisson")
+    assert found[0] == pytest.approx(2.0, abs=0.25)  # a teacher of half the log rates
+    assert found[1] < 0.1
+    assert np.average(mixed, weights=exposure) == pytest.approx(1.0, abs=0.02)
+    best = mean_loss(observed, mixed, exposure, "poisson")
+    for other in ([0.0, 1.0], [1.0, 0.0], [0.5, 0.5]):  # the twins: other weights
+        guess = combine([true**0.5 * 3, noisy], np.array(other), observed, exposure, "poisson")
+        assert mean_loss(observed, guess, exposure, "poisson") > best
+    np.testing.assert_allclose(losses(observed, mixed, "tweedie"), deviance(observed, mixed, 1.5))
+
+
+@pytest.mark.parametrize(
+    ("teacher", "task"),
+    [
+        (Trees(12, 0.1), "poisson"),
+        (Trees(12, 0.1), "gamma"),
+        (Trees(12, 0.1), "tweedie"),
+        (Linear(False), "gamma"),
+        (Linear(False), "poisson"),
+        (ScikitTrees(12, 0.1), "tweedie"),
+    ],
+)
+def test_teachers_foresee_rates(rates, teacher, task):
+    cells, true, observed, exposure = rates
+    labels = observed + 0.05 if task == "gamma" else observed
+    data = TeacherData(cells, labels, exposure, (None,) * 3, 0, task=task)
+    seen = np.arange(N) % 3 > 0
+    found = teacher.predict(data, seen, ~seen, 0)
+    assert found.min() > 0
+    logs = np.corrcoef(np.log(found), np.log(true[~seen]))[0, 1]
+    assert logs > 0.75
+    swapped = TeacherData(cells, labels[::-1], exposure, (None,) * 3, 0, task=task)
+    other = teacher.predict(swapped, seen, ~seen, 0)  # the twin: labels of other rows
+    assert np.corrcoef(np.log(other), np.log(true[~seen]))[0, 1] < 0.5
+
+
+def test_softened_rates_are_closer_to_the_true_ones(rates):
+    cells, true, observed, exposure = rates
+    settings = TeacherSettings("poisson", 0.8, np.inf, n_threads=1, seed=0)
+    soft = soften_labels(cells, observed, exposure, (None,) * 3, settings)
+    assert 0.1 < soft.clarity < 0.9
+    assert (soft.labels >= 0).all()
+    before, after = ((part - true) ** 2 @ exposure for part in (observed, soft.labels))
+    assert after < before / 5
