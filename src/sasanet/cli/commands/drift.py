@@ -80,8 +80,11 @@ def _summarise(terminal: Terminal, found: pd.DataFrame, n_rows: int, n_others: i
     heads += [Column(name) for name in ("mean", "other", "shift", "adjusted p", "drifted")]
     numbers = ["mean", "other_mean", "shift", "adjusted"]
     lines = [
-        [str(line["feature"]), *(f"{line[name]:.3g}" for name in numbers)]
-        + ["yes" if line["drifted"] else ""]
+        [
+            str(line["feature"]),
+            *(f"{line[name]:.3g}" for name in numbers),
+            "yes" if line["drifted"] else "",
+        ]
         for line in found.head(_MOST_LINES).to_dict("records")
     ]
     terminal.say_table(heads, lines, title="")
