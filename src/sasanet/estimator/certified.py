@@ -35,6 +35,7 @@ class CertifiedModel(TabularModel):
         units: str = "raw",
         method: str = "auto",
         exposure: Any = None,
+        interactions: bool = False,
     ) -> Audit:
         """Measure how true the attributions are on given rows: see :func:`sasanet.audit.audit`.
 
@@ -55,6 +56,7 @@ class CertifiedModel(TabularModel):
             units=units,
             method=method,
             exposure=exposure,
+            interactions=interactions,
         )
         if groups is None and units == "raw" and method == "auto":
             self.audit_ = found

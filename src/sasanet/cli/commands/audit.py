@@ -35,6 +35,9 @@ def audit(
     groups: options.GroupsFile = None,
     units: options.UnitsOfPhi = options.Units.raw,
     method: options.MethodOfPhi = options.Method.auto,
+    interactions: Annotated[
+        bool, typer.Option("--interactions", help="Audit the interactions of pairs too.")
+    ] = False,
     encoding: options.Encoding = "utf-8",
     force: options.Force = False,
 ) -> None:
@@ -67,6 +70,7 @@ def audit(
             units=units,
             method=method,
             exposure=read.exposure,
+            interactions=interactions,
         )
     if out is not None:
         with replacing(out) as draft:
