@@ -197,6 +197,10 @@ class DecidingModel(ExplainingModel):
 
     def _check_output(self, output: str | None) -> None:
         """Refuse a class where there is one score, and none of its classes where there are more."""
+        if len(self.target_.quantiles) > 1:
+            raise InvalidInputError(
+                "A decision is about one score, got a model of several quantiles; fit one quantile"
+            )
         names = [str(label) for label in self.target_.labels] if len(self.target_.base) > 1 else []
         if names and output not in names:
             raise InvalidInputError(

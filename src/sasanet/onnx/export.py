@@ -72,6 +72,11 @@ def _kind_of_attributions(model: SASANetModel) -> str:
 
 
 def _make_graph(model: SASANetModel, attributed: bool) -> Graph:
+    if len(model.target_.quantiles) > 1:
+        raise InvalidInputError(
+            "An ONNX file must have one output or classes, got a model of several quantiles; fit "
+            "one model per quantile"
+        )
     columns = model.encoder_.columns
     _check(columns)
     order = columns_in_order(columns)
@@ -174,7 +179,8 @@ def _write_outputs(graph: Graph, target: Target, value: Tensor) -> None:
     graph.output("raw", raw, ["rows", len(target.base)])
     graph.output("base_value", base, [len(target.base)])
     if not target.labels:
-        graph.output("prediction", raw.squeeze(1), ["rows"])
+        found = raw.squeeze(1)
+        graph.output("prediction", found.op("Exp") if target.has_log_link else found, ["rows"])
         return
     if target.task == "binary":  # log-odds are a softmax against 0
         raw = graph.concat([raw * 0.0, raw], 1)

@@ -63,7 +63,7 @@ def _read_labels(model: SASANetModel, y: Any, n_rows: int) -> Floats:
             f"got the shape {np.shape(y)}; give a column's name or an array of labels"
         )
     numbers = model.target_.read(y)
-    return model.target_.to_raw(numbers) if model.target_.task == "regression" else numbers
+    return model.target_.to_labels(numbers) if model.target_.task == "regression" else numbers
 
 
 def _column(frame: pd.DataFrame, name: str, what: str) -> pd.Series:

@@ -18,7 +18,7 @@ from scipy.special import softmax
 from sasanet.arrays import Floats
 from sasanet.audit import Audit, audit
 from sasanet.audit.text import conclusion
-from sasanet.errors import UnknownLevelWarning
+from sasanet.errors import InvalidInputError, UnknownLevelWarning
 from sasanet.estimator.sasanet import SASANetModel
 from sasanet.explanation.explanation import Explanation
 from sasanet.network.export import PortableNetwork, export
@@ -71,6 +71,11 @@ class Results:
 
 def gather(model: SASANetModel, table: Any, target: Any, group: str | None) -> Any:
     """Ask the model everything the report needs to know."""
+    if model.target_.has_log_link or len(model.target_.quantiles) > 1:
+        raise InvalidInputError(
+            "A report must be of classes or of one number in the target's units, got a model of "
+            f"objective={model.target_.objective!r}; use audit and explain"
+        )
     with warnings.catch_warnings():  # the page itself lists the unseen levels
         warnings.simplefilter("ignore", UnknownLevelWarning)
         inputs = read_inputs(model, table, target, group)
