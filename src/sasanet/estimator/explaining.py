@@ -20,7 +20,8 @@ from sasanet.network import inference
 from sasanet.network.attribution.closed_form import ClosedFormAttribution
 from sasanet.network.attribution.distilled import can_distil
 from sasanet.network.player_game import Game, PlayerGame
-from sasanet.network.refinement import read_effort, refined
+from sasanet.network.refinement.effort import read_effort
+from sasanet.network.refinement.run import refined
 from sasanet.network.sasanet import SASANet
 from sasanet.shapley.game import names_to_mask, read_coalitions
 from sasanet.table.target import to_probability
