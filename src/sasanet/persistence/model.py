@@ -16,6 +16,7 @@ from sasanet.errors import FileWriteError, InvalidInputError, SasanetError, Save
 from sasanet.estimator.sasanet import SASANetModel
 from sasanet.network.sasanet import SASANet
 from sasanet.persistence import folder as model_folder
+from sasanet.persistence.card import model_card
 from sasanet.persistence.description import (
     FORMAT,
     check_fields,
@@ -25,7 +26,6 @@ from sasanet.persistence.description import (
     read_learned,
     read_model,
 )
-from sasanet.table.columns import Columns
 from sasanet.validation import read_path
 
 
@@ -48,8 +48,9 @@ def save_model(model: SASANetModel, path: str | Path, key: bytes | None = None) 
     certificate = None
     if audit is not None and audit.weights == digest:  # one of other weights is not kept
         certificate = audit.to_json().encode()
+    card = model_card(model).encode("utf-8", errors="replace")
     try:
-        model_folder.write_files(folder, description, weights, digest, certificate)
+        model_folder.write_files(folder, description, weights, digest, certificate, card)
     except FileWriteError:
         raise
     except OSError as error:
@@ -168,7 +169,7 @@ def _read_tensors(folder: Path, content: bytes) -> dict[str, Any]:
 def _rebuild(saved: dict[str, Any], weights: dict[str, Any]) -> SASANetModel:
     """Return the model; its network is built only when its size fits the weights."""
     model = read_model(saved)
-    columns = Columns(model.encoder_.places, model.encoder_.is_number)
+    columns = model.encoder_.layout
     n_outputs, n_weights = len(model.target_.base), sum(t.numel() for t in weights.values())
     architecture = read_architecture(saved, columns, n_outputs, n_weights)
     network = SASANet(columns, n_outputs, architecture, read_cap(saved), dropout=0.0)
