@@ -95,13 +95,14 @@ def test_effort_pays_from_the_first_order_on(fitted, truth, n_orders):
     assert rmse(refined.values, truth) < 0.9 * rmse(plain.values, truth)
 
 
-def test_rows_with_few_cells_are_exact(fitted, found, truth):
+def test_rows_with_few_cells_are_exact(fitted):
     """Up to eleven present features all coalitions are evaluated."""
-    _, X = fitted
-    few = X.notna().sum(axis=1).to_numpy() <= 11
-    assert few.any()
-    assert (found.error_std[few] == 0).all()
-    np.testing.assert_allclose(found.values[few], truth[few], atol=1e-6)
+    model, X = fitted
+    few = X[:3].copy()
+    few.iloc[:, [0, 5]] = np.nan
+    found = model.explain(few, n_orders=4)
+    assert (found.error_std == 0).all()
+    np.testing.assert_allclose(found.values, exact_values(model, few), atol=1e-6)
 
 
 def test_a_row_is_refined_alone_as_among_others(fitted, found):
@@ -121,8 +122,9 @@ def test_wrong_attributions_are_put_right(fitted, truth):
     totals = inference.outputs(network, cells)
     generator = torch.Generator().manual_seed(0)
     values, errors = refined(network, cells, nonsense, totals, 64, generator)
-    assert rmse(values[..., 0].numpy(), truth[:12]) < 0.1 * rmse(nonsense[..., 0].numpy(), 0)
-    assert errors.max() < 0.2
+    deviation = rmse(values[..., 0].numpy(), truth[:12])
+    assert deviation < 0.2 * rmse(nonsense[..., 0].numpy(), truth[:12])
+    assert deviation < 1.3 * errors.square().mean().sqrt()  # and it is known how far they are off
 
 
 def test_refined_values_still_add_up_and_absent_features_get_nothing(fitted):
