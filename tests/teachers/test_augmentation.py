@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sasanet.teachers import TeacherSettings, soften_labels
-from sasanet.teachers.augmentation import by_row, how_many, mix_rows
+from sasanet.teachers.augmentation import by_row, how_many, mix_rows, mixed_share
 
 RANDOM = np.random.default_rng(0)
 CELLS = RANDOM.normal(size=(300, 5)).astype(np.float32)
@@ -47,10 +47,16 @@ def test_the_rows_of_a_row_stand_together():
 
 
 @pytest.mark.parametrize(
-    ("shape", "count"), [((100, 4), 8), ((10_000, 4), 4), ((29_000, 4), 1), ((29_000, 2_000), 0)]
+    ("shape", "count"),
+    [((100, 4), 8), ((9_000, 4), 8), ((9_000, 400), 4), ((10_000, 4), 0), ((900, 20_000), 0)],
 )
-def test_small_tables_get_more_rows_and_wide_ones_none(shape, count):
+def test_large_tables_and_very_wide_ones_get_none(shape, count):
     assert how_many(np.broadcast_to(np.float32(0), shape)) == count
+
+
+def test_mixed_rows_count_less_where_there_are_more_rows():
+    assert mixed_share(500) == mixed_share(2_500) == 0.5
+    assert mixed_share(10_000) == 0.25
 
 
 SETTINGS = TeacherSettings("regression", None, np.inf, 1, 0)

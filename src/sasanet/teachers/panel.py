@@ -13,6 +13,9 @@ E[y | x], so for any coalition S the mixture has the conditional expectation E[y
 labels have, as far as the teachers are right; where they are wrong, the labels' own share corrects
 the network. Predictions and explanations are the network's alone: no teacher is kept.
 
+Small tables also get rows mixed from two of theirs, with predictions of teachers fitted on all rows
+as labels (:mod:`~sasanet.teachers.augmentation`).
+
 Where the teachers' learning curve chooses w, a few rows are *judges*: their label is the prediction
 alone, so the network never learns their own label, and that label can tell whether the network
 foresees as much as its teachers do (:mod:`sasanet.training.yardstick`).
@@ -154,8 +157,9 @@ def _mix(rehearsal: _Rehearsal, predictions: Sequence[Floats]) -> SoftLabels:
     panel = tuple((teachers[t].name, float(w)) for t, w in zip(kept, found, strict=True))
     rough = sum(w for t, w in zip(kept, found, strict=True) if teachers[t].is_rough)
     roughness = float(rough / found.sum())
-    mixed = rehearsal.augmented(kept, found, known)
-    return SoftLabels(soft, clarity, n_used, share, panel, roughness, foreseen, judges, *mixed)
+    further = rehearsal.augmented(kept, found, known)
+    soft_labels = SoftLabels(soft, clarity, n_used, share, panel, roughness, foreseen, judges)
+    return replace(soft_labels, mixed_cells=further[0], mixed_labels=further[1])
 
 
 def _judges(known: Masks, seed: int) -> NDArray[np.intp] | None:
@@ -264,22 +268,22 @@ class _Rehearsal:
 
     def augmented(
         self, kept: Sequence[int], found: Floats, known: Masks
-    ) -> tuple[NDArray[np.float32], Floats] | tuple[()]:
+    ) -> tuple[NDArray[np.float32] | None, Floats | None]:
         """Return mixed rows and what the teachers, fitted on all rows, predict of them together.
 
         A large table has rows enough, and teachers of the user's own read no encoded rows.
         """
         n_rows, squared = len(self.data.labels), self.data.n_classes == 0
         count = how_many(self.data.cells)
-        if n_rows >= _LARGE or self.settings.own or count == 0:
-            return ()
+        if self.settings.own or count == 0:
+            return None, None
         cells = mix_rows(self.data.cells, count, self.settings.seed)
         more = replace(self, data=with_rows(self.data, cells))
         fresh = np.arange(len(more.data.labels)) >= n_rows
         seen = np.concatenate([self.used, np.zeros(len(cells), dtype=bool)])
         parts = [part[fresh] for part in more._predict(kept, [(seen, fresh)])]
         if not all(_known_rows(part).all() for part in parts):
-            return ()
+            return None, None
         plain, weights = self.data.expectations[known], self.data.weights[known]
         labels = combine(parts, found, plain, weights, squared)
         return by_row(cells, n_rows), by_row(labels, n_rows)

@@ -55,13 +55,17 @@ def _cut(rows: Indexable, order: Tensor, size: int, skip: int) -> Iterator[Index
 
 @dataclass(frozen=True)
 class Augmented:
-    """Rows mixed from two, k for each row: cells [n, k, N], targets [n, k] (or [n, k, C])."""
+    """Rows mixed from two, k for each row: cells [n, k, N], targets [n, k] (or [n, k, C]).
+
+    ``share`` is theirs of the loss of complete rows.
+    """
 
     cells: Tensor
     targets: Tensor
+    share: float
 
     def __getitem__(self, index: Tensor | slice) -> Augmented:
-        return Augmented(self.cells[index], self.targets[index])
+        return Augmented(self.cells[index], self.targets[index], self.share)
 
     def draw(self, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """Return one of the k for each row: cells [n, N], targets [n] (or [n, C])."""

@@ -33,8 +33,6 @@ from sasanet.training.losses import (
     weighted_mean,
 )
 
-_AUGMENTED_SHARE = 0.5  # of the loss of complete rows
-
 
 def value_batch_loss(
     network: SASANet, rows: Rows, generator: torch.Generator, objective: Objective
@@ -47,14 +45,14 @@ def value_batch_loss(
     assert isinstance(network.marginal, SetValue)
     present = rows.present
     kept = random_coalitions(present, generator)
-    others, wanted = rows.augmented.draw(generator) if rows.augmented else (None, None)
+    augmented = rows.augmented
+    others, wanted = augmented.draw(generator) if augmented else (None, None)
     outputs = network.marginal.values_with_complement(rows.cells, present, kept, others)
     outputs = outputs + objective.base
     losses = _losses_of_members(outputs[:, :3], rows.targets, objective.task)
-    if wanted is not None:
+    if augmented and wanted is not None:
         more = _losses_of_members(outputs[:, 3:], wanted, objective.task)
-        whole = (1 - _AUGMENTED_SHARE) * losses[:, :1] + _AUGMENTED_SHARE * more
-        losses = torch.cat([whole, losses[:, 1:]], 1)
+        losses = torch.cat([losses[:, :1].lerp(more, augmented.share), losses[:, 1:]], 1)
     return value_loss(losses, rows.weights, objective.full_share)
 
 

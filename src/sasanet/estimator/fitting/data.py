@@ -80,8 +80,9 @@ class FitData:
         rows = put_rows(self.cells, self.labels, self.weights, self.device)
         if self.augmented is None:
             return rows
-        moved = (part.to(self.device) for part in (self.augmented.cells, self.augmented.targets))
-        return replace(rows, augmented=Augmented(*moved))
+        more = self.augmented
+        cells, targets = more.cells.to(self.device), more.targets.to(self.device)
+        return replace(rows, augmented=Augmented(cells, targets, more.share))
 
     def objective(self, full_share: float) -> Objective:
         """Return what predictions are judged by."""
@@ -121,5 +122,8 @@ def read_validation(
 
 def put_rows(cells: Any, targets: Floats, weights: Floats, device: torch.device) -> Rows:
     """Put encoded rows on the device; weights are relative, so their mean becomes 1."""
-    tensors = (cells, targets, weights / weights.mean())
-    return Rows(*(torch.as_tensor(part, dtype=torch.float32).to(device) for part in tensors))
+    parts = [
+        torch.as_tensor(part, dtype=torch.float32).to(device)
+        for part in (cells, targets, weights / weights.mean())
+    ]
+    return Rows(parts[0], parts[1], parts[2])

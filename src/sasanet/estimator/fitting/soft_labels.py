@@ -19,6 +19,7 @@ from sasanet.teachers import (
     read_teachers,
     soften_labels,
 )
+from sasanet.teachers.augmentation import mixed_share
 from sasanet.teachers.stacking import losses
 from sasanet.training.hyperparameters import SASANetHyperparameters
 from sasanet.training.rows import Augmented
@@ -85,8 +86,8 @@ def augment(data: FitData, soft: SoftLabels) -> FitData:
     cells, labels = soft.mixed_cells, soft.mixed_labels
     if cells is None or labels is None:
         return data
-    parts = (torch.from_numpy(part.astype(np.float32, copy=False)) for part in (cells, labels))
-    return replace(data, augmented=Augmented(*parts))
+    mixed, wanted = torch.from_numpy(cells), torch.from_numpy(labels.astype(np.float32))
+    return replace(data, augmented=Augmented(mixed, wanted, mixed_share(len(cells))))
 
 
 def with_knots(data: FitData, n_knots: int) -> FitData:
