@@ -12,11 +12,11 @@ from zlib import crc32
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
 
-N_BUCKETS = 64
+N_BUCKETS = 256
 _LISTS = (list, tuple, set, frozenset, np.ndarray)
 _NUMBERS = (int, float, np.integer, np.floating)
 
@@ -56,7 +56,7 @@ def length_of(series: pd.Series) -> int:
 
 def expand_tags(series: pd.Series, name: str) -> dict[str, pd.Series]:
     """Return how many tags every cell has, and how many in each bucket."""
-    found = np.full((len(series), 1 + N_BUCKETS), np.nan)
+    found = np.full((len(series), 1 + N_BUCKETS), np.nan, dtype=np.float32)
     for i in np.flatnonzero(series.notna().to_numpy()):
         cell = series.iloc[i]
         if not isinstance(cell, _LISTS) or not all(isinstance(tag, str) for tag in cell):
@@ -84,5 +84,5 @@ def expand_vectors(series: pd.Series, name: str, length: int) -> dict[str, pd.Se
     return _named(found, [str(j) for j in range(length)])
 
 
-def _named(values: Floats, names: list[str]) -> dict[str, pd.Series]:
+def _named(values: NDArray[Any], names: list[str]) -> dict[str, pd.Series]:
     return {name: pd.Series(column) for name, column in zip(names, values.T, strict=True)}

@@ -70,5 +70,7 @@ def training_range(column: Column) -> tuple[Any, Any] | None:
 
 def with_parts(bag: Column, parts: Sequence[Column]) -> Column:
     """Return the bag with what was learned of its parts, without those that say nothing."""
-    kept = tuple(part for part in parts if not (part.name == "hour" and set(part.knots) == {0.0}))
-    return replace(bag, parts=kept)
+    first, *others = parts
+    if bag.kind != "vectors":  # the same hour in all rows, buckets of tags that no row has
+        others = [part for part in others if part.kind != "number" or len(part.knots) > 1]
+    return replace(bag, parts=(first, *others))
