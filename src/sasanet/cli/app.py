@@ -10,7 +10,7 @@ import sasanet
 from sasanet.cli.commands.audit import audit
 from sasanet.cli.commands.compare import compare
 from sasanet.cli.commands.demo import demo
-from sasanet.cli.commands.deployment import export, serve
+from sasanet.cli.commands.deployment import explore, export, serve
 from sasanet.cli.commands.explain import explain
 from sasanet.cli.commands.fit import fit
 from sasanet.cli.commands.inspect import inspect
@@ -31,6 +31,7 @@ _COMMANDS = (
     inspect,
     export,
     serve,
+    explore,
     demo,
     compare,
 )

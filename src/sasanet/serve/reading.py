@@ -6,11 +6,14 @@ checks can be encoded, so no request can spoil the batch that it shares with oth
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from fastapi import Request
 
 from sasanet.explanation.wording import shorten
 from sasanet.serve.limits import Limits, Refusal, unusable
@@ -28,6 +31,20 @@ class Rows:
     cells: list[list[Cell]]
     n_rows: int
     ignored: tuple[str, ...] = ()
+
+
+async def read_body(request: Request, limits: Limits) -> bytes:
+    """Return the body of a request, if it is small enough and comes in time."""
+    try:
+        async with asyncio.timeout(limits.body_seconds):
+            body = bytearray()
+            async for part in request.stream():
+                body += part
+                if len(body) > limits.body_bytes:
+                    raise Refusal(413, f"A body must have at most {limits.body_bytes} bytes.")
+    except TimeoutError:
+        raise Refusal(408, f"A body must arrive within {limits.body_seconds:g} s.") from None
+    return bytes(body)
 
 
 # --- JSON ---------------------------------------------------------------------------------------
