@@ -5,6 +5,7 @@ Sizes: n rows, d columns, C classes.
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -131,5 +132,7 @@ def _records(table: pd.DataFrame) -> list[dict[str, Cell]]:
 def _cell(value: Any) -> Cell:
     if pd.isna(value):
         return None
+    if isinstance(value, dt.date):  # times too
+        return value.isoformat()
     found = plain_level(value) if not isinstance(value, str) else value
     return None if isinstance(found, float) and not math.isfinite(found) else found

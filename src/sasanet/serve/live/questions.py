@@ -73,7 +73,7 @@ def _likely(served: Served, column: int, explored: Explored | None) -> list[Cell
             all_of_them = sorted(all_of_them)
     else:
         all_of_them = known.knots if known.kind == "number" else known.levels
-    if not all_of_them or not known.seen:
+    if not all_of_them or not known.seen or known.kind == "dates":
         return []
     count = min(_MOST_VALUES, len(all_of_them))
     spaced = np.linspace(0, len(all_of_them) - 1, count).round().astype(int)

@@ -22,7 +22,7 @@ export function tell(event) {
 }
 
 export const names = () => state.model.columns.map((column) => column.name);
-export const isNumber = (column) => Array.isArray(column.type);
+export const isNumber = (column) => column.type?.[0] === "number";
 export const levelsOf = (column) => (column.enum || []).filter((level) => level !== null);
 export const isKnown = (name) => state.row[name] !== null && state.row[name] !== undefined && !state.off.has(name);
 
