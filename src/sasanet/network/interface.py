@@ -22,6 +22,9 @@ class TabularNetwork(nn.Module):
         """
         raise NotImplementedError
 
+    def constrain(self) -> None:
+        """Move the weights within their bounds, if they have any; called after every step."""
+
     def parts(self, names: Sequence[str]) -> list[nn.Parameter]:
         """Return the parameters of the named modules, each once."""
         named = (self.get_submodule(name) for name in names)

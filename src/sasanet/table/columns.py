@@ -38,10 +38,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Columns:
-    """What the network must know of the table: places per column, and which are numbers."""
+    """What the network must know of the table: places per column, and which are numbers.
+
+    ``directions`` says where the output may only rise (1) or fall (−1); empty: nowhere.
+    """
 
     places: tuple[int, ...]
     is_number: tuple[bool, ...]
+    directions: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.places)

@@ -53,12 +53,13 @@ class FitData:
     yardstick: Yardstick | None = None
     stored: StoredRows | None = None
     still_needed: float = 0.0
+    directions: tuple[int, ...] = ()  # of monotone columns; empty: none is
     survival: Survival | None = None  # where a killed fit left what it had done
 
     @property
     def columns(self) -> Columns:
         """What the network must know of the columns."""
-        return Columns(self.encoder.places, self.encoder.is_number)
+        return Columns(self.encoder.places, self.encoder.is_number, self.directions)
 
     @property
     def n_outputs(self) -> int:
