@@ -316,11 +316,13 @@ def test_a_fit_killed_at_any_call_leaves_the_first_model_or_the_second(model):
     make(type(model)).fit(NEW, NEW_LABELS)  # imports of the first fit are no calls of every fit
     fresh = make(type(model))
     n_calls = calls_of_a_fit(fresh)
-    new, before, n_old = answers(fresh, NEW), Before(model), 0
+    new, n_old = answers(fresh, NEW), 0
     for moment in np.linspace(1, n_calls, MOMENTS).astype(int):
-        calls_of_a_fit(model, stop_at=moment)
+        again = copy.copy(model)  # what one moment lets through must not count for the next ones
+        before = Before(again)
+        calls_of_a_fit(again, stop_at=moment)
         before.check_either(new)
-        n_old += model.n_features_in_ == OLD.shape[1]
+        n_old += again.n_features_in_ == OLD.shape[1]
     assert n_old >= MOMENTS - 2  # only the last moments may come too late
 
 

@@ -17,6 +17,7 @@ from torch.nn import functional as F
 from sasanet import SASANetClassifier
 from sasanet.table.columns import Columns
 from sasanet.training import loop
+from sasanet.training.learning_rate import LearningRate
 from sasanet.training.loop import Rows
 from sasanet.training.sasanet_losses import validation_loss
 from training_rows import COLUMNS, LOSSES, SEQUENCE, TASKS, config, make_rows, phase, train
@@ -254,6 +255,19 @@ def test_with_hardly_any_time_there_is_one_step_a_phase(make_network, rows, seed
     network = make_network(COLUMNS)
     history = train(network, rows(), rows(seed=1), config(time_limit=1e-9), seeded())
     assert [record["steps"] for record in history.epochs] == [1] * len(config().phases)
+    check_usable(network, rows().cells)
+
+
+@pytest.mark.parametrize("asked", range(2, 12))
+def test_the_time_may_be_over_whenever_the_clock_is_read(
+    make_network, rows, seeded, monkeypatch, asked
+):
+    """Also between two epochs: the next one then has no batch."""
+    times = iter(range(1, 100))
+    monkeypatch.setattr(LearningRate, "over", lambda clock: next(times) > asked and clock.step > 0)
+    network = make_network(COLUMNS)
+    history = train(network, rows(), None, config(phase(batch_size=20)), seeded())
+    assert 1 <= history.epochs[-1]["steps"] < asked
     check_usable(network, rows().cells)
 
 

@@ -29,6 +29,8 @@ from sasanet.network import inference
 from sasanet.table.target import to_probability
 from sasanet.validation import check_integer, read_choice
 
+RECOURSE_COLUMNS = ("row", "score", "new_score", "feature", "from", "to")
+
 
 class DecidingModel(ExplainingModel):
     """A model whose score is compared with a threshold, and that gives reasons for the outcome."""
@@ -160,8 +162,7 @@ class DecidingModel(ExplainingModel):
                 old = table.iloc[i, options.position]
                 name = self.encoder_.names[options.position]
                 lines.append((label, before, after, name, old, options.values[value]))
-        columns = ["row", "score", "new_score", "feature", "from", "to"]
-        return pd.DataFrame(lines, columns=columns).astype({"feature": "string"})
+        return pd.DataFrame(lines, columns=list(RECOURSE_COLUMNS)).astype({"feature": "string"})
 
     def _verified(
         self, row: pd.DataFrame, candidates: list[Candidates], found: State, output: str | None

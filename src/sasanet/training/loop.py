@@ -174,6 +174,8 @@ class _Run:
         try:
             while self.resumes or not (self._over() or self.best.patience_is_over()):
                 self._run_epoch(rows, bar)
+                if not self.losses:  # the time was over before the first batch of this epoch
+                    break
                 record = self._judge()
                 loss = record.get("validation_loss", record["train_loss"])
                 bar.set_postfix(loss=f"{loss:.4g}")
