@@ -34,6 +34,7 @@ class CertifiedModel(TabularModel):
         groups: Mapping[str, Sequence[str]] | None = None,
         units: str = "raw",
         method: str = "auto",
+        interactions: bool = False,
     ) -> Audit:
         """Measure how true the attributions are on given rows: see :func:`sasanet.audit.audit`.
 
@@ -53,6 +54,7 @@ class CertifiedModel(TabularModel):
             groups=groups,
             units=units,
             method=method,
+            interactions=interactions,
         )
         if groups is None and units == "raw" and method == "auto":
             self.audit_ = found

@@ -50,6 +50,7 @@ def reasons(
     ] = None,
     of_class: options.OfClass = None,
     groups: options.GroupsFile = None,
+    units: options.UnitsOfPhi = options.Units.raw,
     row_name: options.RowName = None,
     encoding: options.Encoding = "utf-8",
     force: options.Force = False,
@@ -80,6 +81,7 @@ def reasons(
             exclude=exclude or [],
             output=of_class,
             groups=grouped,
+            units=units,
         )
 
     batches = RowBatches(fitted, table, encoding, row_name, COLUMNS)
