@@ -133,3 +133,16 @@ def test_a_layer_has_units_of_all_kinds(size):
     kinds = unit_kinds(size)
     assert len(kinds) == size
     assert set(kinds.tolist()) == set([1.0, 0.0, -1.0][:size])
+
+
+def test_columns_of_several_cells_may_stand_beside_them():
+    """The further cells of a bag come last and have no direction."""
+    columns = Columns((*PLACES, 4, 5), (*IS_NUMBER, False, True), (4, 4), DIRECTIONS)
+    network = SASANet(columns, 1, Architecture(width=10, marginal_layers=(12,)), math.inf, 0.0)
+    assert network.is_within_bounds()
+    scales = network.marginal.embedding.of_cells.scales
+    with torch.no_grad():
+        scales[0], scales[6] = -1.0, -1.0
+    network.constrain()
+    assert scales[0] == 0
+    assert scales[6] == -1

@@ -34,7 +34,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from sasanet.network.embedding.cells import TableEmbedding
+from sasanet.network.embedding.cells import BagEmbedding, TableEmbedding
 from sasanet.network.set_value import SetValue
 
 _MONOTONE_SHARE = 0.5  # of the units of a layer
@@ -68,7 +68,9 @@ class MonotoneBounds(nn.Module):
         for depth, (below, above) in enumerate(pairwise(kinds)):
             for name, bound in zip(("lower", "upper"), weight_bounds(below, above), strict=True):
                 self.register_buffer(f"{name}_{depth}", bound, persistent=False)
-        direction = torch.tensor(directions, dtype=torch.float32)
+        # Further cells of a column, as dates have them, come last and have no direction.
+        n_further = len(_table(network).scales) - len(directions)
+        direction = torch.tensor([*directions, *[0] * n_further], dtype=torch.float32)
         self.register_buffer("constrained", direction.nonzero()[:, 0], persistent=False)
         self._bound_knots(_table(network), direction, kinds[0])
         self._give_signs(network, signs)
@@ -156,5 +158,7 @@ def _linear_layers(network: SetValue) -> list[nn.Linear]:
 
 
 def _table(network: SetValue) -> TableEmbedding:
-    assert isinstance(network.embedding, TableEmbedding)
-    return network.embedding
+    embedding = network.embedding
+    found = embedding.of_cells if isinstance(embedding, BagEmbedding) else embedding
+    assert isinstance(found, TableEmbedding)
+    return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any
@@ -194,13 +194,14 @@ def _read_target(saved: Mapping[str, Any], kind: str) -> Target:
 
 def read_columns(saved: Mapping[str, Any], encoder: TableEncoder) -> Columns:
     """Return what the network must know of the columns, with the directions of monotone ones."""
-    listed, is_number = saved["directions"], encoder.is_number
+    listed = saved["directions"]
+    is_number = [column.kind == "number" for column in encoder.columns]
     plain = isinstance(listed, list) and all(type(d) is int and d in (-1, 0, 1) for d in listed)
     expect(plain, "-1, 0 and 1 as directions", listed)
     fitting = not listed or (len(listed) == len(is_number) and any(listed))
     fitting = fitting and all(number for d, number in zip(listed, is_number, strict=False) if d)
     expect(fitting, "directions of its columns of numbers, or none", listed)
-    return Columns(encoder.places, is_number, tuple(listed))
+    return replace(encoder.layout, directions=tuple(listed))
 
 
 def _read_importances(saved: Any, n_features: int) -> Any:

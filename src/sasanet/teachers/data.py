@@ -48,6 +48,11 @@ class TeacherData:
         return values
 
     @property
+    def cell_directions(self) -> list[int]:
+        """The direction of every cell: further cells of a column come last and have none."""
+        return [*self.directions, *[0] * (self.cells.shape[1] - len(self.directions))]
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """The shape of predictions: [n], or for more than two classes [n, C]."""
         n_rows = len(self.labels)

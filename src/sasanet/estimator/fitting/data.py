@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -59,7 +59,7 @@ class FitData:
     @property
     def columns(self) -> Columns:
         """What the network must know of the columns."""
-        return Columns(self.encoder.places, self.encoder.is_number, self.directions)
+        return replace(self.encoder.layout, directions=self.directions)
 
     @property
     def n_outputs(self) -> int:

@@ -46,7 +46,7 @@ def soften(
         directions=data.directions,
     )
     encoder = data.encoder
-    knots = [c.knots for c in encoder.columns] if encoder.numbers == "knots" else ()
+    knots = [c.knots for c in encoder.rulers] if encoder.numbers == "knots" else ()
 
     def soften_now() -> SoftLabels:
         return soften_labels(
