@@ -20,7 +20,7 @@ from sasanet.table.encoder import TableEncoder
 from sasanet.table.reading import read_table
 from sasanet.table.target import Target
 from sasanet.training.losses import Objective
-from sasanet.training.rows import Rows
+from sasanet.training.rows import Augmented, Rows
 from sasanet.training.yardstick import Yardstick
 from sasanet.validation import our_refusals
 
@@ -54,6 +54,7 @@ class FitData:
     stored: StoredRows | None = None
     still_needed: float = 0.0
     directions: tuple[int, ...] = ()  # of monotone columns; empty: none is
+    augmented: Augmented | None = None  # rows for teachers to label, on the CPU
     survival: Survival | None = None  # where a killed fit left what it had done
 
     @property
@@ -77,7 +78,12 @@ class FitData:
 
     def rows_in_memory(self) -> Rows:
         """Return the rows that are in memory, on the device: all of them, or a sample."""
-        return put_rows(self.cells, self.labels, self.weights, self.device)
+        rows = put_rows(self.cells, self.labels, self.weights, self.device)
+        if self.augmented is None:
+            return rows
+        more = self.augmented
+        cells, targets = more.cells.to(self.device), more.targets.to(self.device)
+        return replace(rows, augmented=Augmented(cells, targets, more.share))
 
     def objective(self, full_share: float) -> Objective:
         """Return what predictions are judged by."""
@@ -117,5 +123,8 @@ def read_validation(
 
 def put_rows(cells: Any, targets: Floats, weights: Floats, device: torch.device) -> Rows:
     """Put encoded rows on the device; weights are relative, so their mean becomes 1."""
-    tensors = (cells, targets, weights / weights.mean())
-    return Rows(*(torch.as_tensor(part, dtype=torch.float32).to(device) for part in tensors))
+    parts = [
+        torch.as_tensor(part, dtype=torch.float32).to(device)
+        for part in (cells, targets, weights / weights.mean())
+    ]
+    return Rows(parts[0], parts[1], parts[2])
