@@ -11,6 +11,7 @@ from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
 from sasanet.estimator.classifier_regressor import TabularRegressor
+from sasanet.estimator.fitting.directions import MonotonicCst, read_constraints
 from sasanet.estimator.fitting.given import Given
 from sasanet.network.architecture import find_architecture
 from sasanet.objectives import POWERS, UNSOFTENED, read_objective
@@ -26,6 +27,7 @@ class ObjectiveRegressor(TabularRegressor):
     network: Any
     objective: str
     quantile: Any
+    monotonic_cst: MonotonicCst
     teachers: Any
     teacher_weight: float | str
 
@@ -87,6 +89,11 @@ class ObjectiveRegressor(TabularRegressor):
                 "Several quantiles need the set network, which keeps them in order, got another; "
                 "fit network='set', or one quantile"
             )
+        if len(quantiles) > 1 and any(read_constraints(self.monotonic_cst).values()):
+            raise InvalidInputError(
+                "monotonic_cst needs one output, got several quantiles, whose distances have no "
+                "direction; fit one quantile at a time, or leave monotonic_cst out"
+            )
         if exposure is not None:
             self._check_takes_exposure(self.objective)
         softened = self.teacher_weight not in ("auto", 0) or read_teachers(self.teachers)[1]
@@ -108,6 +115,11 @@ class ObjectiveRegressor(TabularRegressor):
     def _read_target(self, y: Any, weights: Floats) -> Target:
         quantiles = read_objective(self.objective, self.quantile)
         return read_quantity(y, weights, self.objective, quantiles)
+
+    def _parameters(self) -> dict[str, Any]:
+        """Return the parameters that the rules go by; some labels must not be softened."""
+        unsoftened = {"teacher_weight": 0.0} if self.objective in UNSOFTENED else {}
+        return self.get_params(deep=False) | unsoftened
 
     def predict(self, X: Any, exposure: Any = None) -> Floats:
         """Return the predicted numbers; cells of X may be missing.

@@ -24,8 +24,9 @@ class TeacherData:
     cells [n, N] (NaN absent), labels [n] (class index or number), weights [n]; ``levels`` counts
     those of every category column, ``None`` for a number; ``n_classes`` is 0 for a regression.
     ``knots`` holds the values between whose places a number's cells lie; without them cells are
-    values. Where the ``task`` has a log link, labels
-    are rates relative to their mean.
+    values. ``directions`` says in which columns the labels' expectation only rises or falls, which
+    trees keep; a linear model need not, but soft labels constrain nothing.
+    Where the ``task`` has a log link, labels are rates relative to their mean.
     """
 
     cells: NDArray[np.floating[Any]]
@@ -34,6 +35,7 @@ class TeacherData:
     levels: Sequence[int | None]
     n_classes: int
     knots: Sequence[Sequence[float]] = ()
+    directions: Sequence[int] = ()
     task: str = ""  # or the objective of a regression
 
     @property
@@ -64,6 +66,11 @@ class TeacherData:
             if len(knots) > 1:
                 column[:] = np.interp(column, np.arange(len(knots)), knots)  # NaN stays NaN
         return values
+
+    @property
+    def cell_directions(self) -> list[int]:
+        """The direction of every cell: further cells of a column come last and have none."""
+        return [*self.directions, *[0] * (self.cells.shape[1] - len(self.directions))]
 
     @property
     def shape(self) -> tuple[int, ...]:

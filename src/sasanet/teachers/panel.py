@@ -64,7 +64,8 @@ _FEWEST_JUDGES, _MOST_JUDGES = 100, 2_000  # fewer cannot tell chance apart; mor
 class TeacherSettings:
     """How labels are softened: the weight w (``None``: by the curve), seconds, threads, seed.
 
-    ``own`` are teachers of the user's, beside the panel or, without ``with_panel``, in its place.
+    ``own`` are teachers of the user's, beside the panel or, without ``with_panel``, in its place;
+    ``directions`` are those of monotone columns, for teachers that can keep them.
     """
 
     task: str
@@ -74,6 +75,7 @@ class TeacherSettings:
     seed: int
     own: tuple[Teacher, ...] = ()
     with_panel: bool = True
+    directions: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,8 @@ def soften_labels(
     """
     is_class = settings.task in ("binary", "multiclass")
     n_classes = max(2, int(labels.max()) + 1) if is_class else 0
-    data = TeacherData(cells, labels, weights, levels, n_classes, knots, settings.task)
+    directions = settings.directions
+    data = TeacherData(cells, labels, weights, levels, n_classes, knots, directions, settings.task)
     start = time.monotonic()
     if settings.weight == 0 or not _enough(data, weights > 0):
         return SoftLabels(labels)

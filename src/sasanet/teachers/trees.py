@@ -121,10 +121,12 @@ class Trees:
         objective = data.loss
         power = {"tweedie_variance_power": POWERS[objective]} if objective == "tweedie" else {}
         classes = {"num_class": data.n_classes} if objective == "multiclass" else {}
+        directions = {"monotone_constraints": data.cell_directions} if data.directions else {}
         return (
             _SETTINGS
             | classes
             | power
+            | directions
             | {
                 "objective": objective,
                 "num_leaves": self.n_leaves,

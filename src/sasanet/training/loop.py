@@ -182,6 +182,7 @@ class _Run:
         finally:
             bar.close()
             self.best.restore()
+            self.network.constrain()  # an interrupt may have come between a step and this
             self.network.requires_grad_(True)
 
     def _over(self) -> bool:
@@ -201,6 +202,7 @@ class _Run:
                 self.around.average(self.learned)
             clip_gradients(self.learned, _LONGEST_GRADIENT)
             self.optimizer.step(current)
+            self.network.constrain()
             self.losses.append(loss.item())
             bar.update()
             if keeper is not None and keeper.due():

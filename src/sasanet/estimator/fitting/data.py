@@ -53,13 +53,14 @@ class FitData:
     yardstick: Yardstick | None = None
     stored: StoredRows | None = None
     still_needed: float = 0.0
+    directions: tuple[int, ...] = ()  # of monotone columns; empty: none is
     augmented: Augmented | None = None  # rows for teachers to label, on the CPU
     survival: Survival | None = None  # where a killed fit left what it had done
 
     @property
     def columns(self) -> Columns:
         """What the network must know of the columns."""
-        return self.encoder.layout
+        return replace(self.encoder.layout, directions=self.directions)
 
     @property
     def n_outputs(self) -> int:
