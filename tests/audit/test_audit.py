@@ -281,8 +281,9 @@ def labelled(task, n=2_000):
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
 def test_a_calibrated_v_is_told_from_one_that_is_too_bold(task):
     raw, labels, target = labelled(task)
+    counts = np.ones(len(raw))
     good, bold = (
-        calibration._one_size(4, torch.tensor(factor * raw[:, None]), labels, target)[0]
+        calibration._one_size(4, torch.tensor(factor * raw[:, None]), labels, target, counts)[0]
         for factor in (1.0, 3.0)
     )
     assert good.noise < good.noise_high < 2 * good.noise
@@ -302,7 +303,8 @@ def test_a_calibrated_v_is_told_from_one_that_is_too_bold(task):
 
 def test_equal_predictions_are_one_bin():
     raw, labels, target = labelled("binary")
-    found, *_ = calibration._one_size(0, torch.zeros(len(raw), 1, 1), labels, target)
+    nothing, counts = torch.zeros(len(raw), 1, 1), np.ones(len(raw))
+    found, *_ = calibration._one_size(0, nothing, labels, target, counts)
     assert len(found.bins) == 1
     assert np.isnan(found.slope)
     assert found.gain == pytest.approx(0)
