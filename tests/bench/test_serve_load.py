@@ -14,7 +14,6 @@ from bench.serve.load import ask
 from bench.serve.rival import keep, make_app
 from bench.serve.run import bodies
 
-
 JSON = {"Content-Type": "application/json"}
 
 
@@ -41,21 +40,21 @@ async def _serve_one(reader, writer):
 @pytest.fixture(scope="module")
 def port():
     """Start a server of numbers in a thread."""
-    loop, started, found = asyncio.new_event_loop(), threading.Event(), []
+    started, found = threading.Event(), {}
 
     async def serve():
-        server = await asyncio.start_server(_serve_one, "127.0.0.1", 0)
-        found.append(server.sockets[0].getsockname()[1])
-        started.set()
+        found["loop"], found["end"] = asyncio.get_running_loop(), asyncio.Event()
+        async with await asyncio.start_server(_serve_one, "127.0.0.1", 0) as server:
+            found["port"] = server.sockets[0].getsockname()[1]
+            started.set()
+            await found["end"].wait()
 
-    loop.create_task(serve())
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread = threading.Thread(target=asyncio.run, args=(serve(),), daemon=True)
     thread.start()
-    started.wait(10)
-    yield found[0]
-    loop.call_soon_threadsafe(loop.stop)
+    assert started.wait(10)
+    yield found["port"]
+    found["loop"].call_soon_threadsafe(found["end"].set)
     thread.join(10)
-    loop.close()
 
 
 def test_answers_are_counted_and_checked(port):
