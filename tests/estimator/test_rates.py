@@ -185,3 +185,20 @@ def test_zeros_alone_and_exposures_of_other_models_are_refused():
         model.predict(np.eye(4), exposure=np.ones(4))
     with pytest.raises(InvalidInputError, match="unless a rate"):
         model.audit(np.eye(4), np.arange(4.0), exposure=np.ones(4))
+
+
+def test_rates_and_one_quantile_keep_directions_and_several_quantiles_refuse_them():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(80, 2))
+    y = random.poisson(np.exp(-X[:, 0])).astype(float)  # falls, against the direction asked for
+    along = np.column_stack([np.linspace(-3, 3, 41), np.zeros(41)])
+    for objective in ("poisson", "quantile"):
+        model = SASANetRegressor(
+            objective=objective, max_epochs=5, teacher_weight=0, random_state=0
+        ).fit(X, y)
+        assert np.diff(model.predict(along)).min() < 0  # the twin: free, it follows the labels
+        model.set_params(monotonic_cst=[1, 0]).fit(X, y)
+        assert np.diff(model.predict(along)).min() >= -1e-6  # float32 sums
+    model.set_params(quantile=[0.1, 0.9])
+    with pytest.raises(InvalidInputError, match=r"needs one output, got several quantiles"):
+        model.fit(X, y)
