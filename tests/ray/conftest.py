@@ -1,0 +1,35 @@
+"""One local cluster of two workers for all tests of this room."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    """Start Ray, and stop it; its processes find what this one can import."""
+    ray = pytest.importorskip("ray", reason="Ray is not installed")
+    os.environ["RAY_AUTH_MODE"] = "disabled"  # else a token is written to the home directory
+    os.environ["RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S"] = "600"  # where all cores are busy
+    os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"  # the default to come, without a warning
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    try:
+        ray.init(
+            num_cpus=2,
+            include_dashboard=False,
+            log_to_driver=False,
+            configure_logging=False,
+            object_store_memory=200 * 2**20,
+        )
+        yield ray
+    finally:
+        ray.shutdown()
+        if before is None:
+            del os.environ["PYTHONPATH"]
+        else:
+            os.environ["PYTHONPATH"] = before
