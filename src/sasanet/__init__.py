@@ -23,6 +23,7 @@ test keeps it so:
 - ``persistence``: models in files: safetensors and JSON
 - ``posthoc``: explainers of any other model
 - ``datasets``: two real tables, and synthetic ones whose truth is known
+- ``comparison``: SASANet beside other models on one table
 - ``plots``: pictures of explanations, models and audits
 - ``report``: one HTML page about a model and a table
 - ``scale``: tables larger than memory, from files into files
@@ -48,6 +49,7 @@ _HOMES = {  # public name: the module it lives in
     "RowExplanation": "explanation",
     "SASANetClassifier": "estimator.sasanet",
     "SASANetRegressor": "estimator.sasanet",
+    "compare": "comparison",
     "load": "persistence",
 }
 _ROOMS = (
@@ -79,6 +81,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from sasanet import scale as scale
     from sasanet import serve as serve
     from sasanet import shapley as shapley
+    from sasanet.comparison import compare as compare
     from sasanet.estimator.sasanet import SASANetClassifier as SASANetClassifier
     from sasanet.estimator.sasanet import SASANetRegressor as SASANetRegressor
     from sasanet.explanation import Explanation as Explanation

@@ -102,10 +102,27 @@ def test_groups_numbers_and_several_classes():
     assert (of_b["score"] >= 0.3).all()
     e = classes.explain(X, units="probability").output("b")
     assert of_b["attribution"].isin(e.values.ravel()).all()
+    again = classes.reasons(X, 0.3, output="b", units="probability")
+    assert again.equals(of_b)
     with pytest.raises(InvalidInputError, match="about one score"):
         classes.reasons(X, 0.3)
     with pytest.raises(InvalidInputError, match="output must be left out"):
         fitted("binary").reasons(X, 0.3, output="b")
+
+
+def test_reasons_in_units_of_the_probability(told):
+    model, X, threshold = told
+    found = model.reasons(X, threshold, units="probability", k=12)
+    plain = model.reasons(X, threshold, k=12)
+    np.testing.assert_allclose(found["score"].unique(), plain["score"].unique(), atol=1e-9)
+    e = model.explain(X, units="probability")
+    for line in found[found["rank"] > 0].itertuples():
+        position = X.index.get_loc(line.row), e.feature_names.index(line.feature)
+        assert line.attribution == e.values[position]
+    assert found["reason"].str.contains("raises the probability by").all()
+    assert not np.allclose(found["attribution"].max(), plain["attribution"].max())  # the twin
+    with pytest.raises(InvalidInputError, match="for classifiers"):
+        fitted("number").reasons(rows(), 0.0, units="probability")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ import pytest
 
 from made_explanations import CLASSES, make, table
 from sasanet.errors import InvalidInputError
+from sasanet.explanation.cohorts import holm
+from sasanet.explanation.explanation import Explanation
 
 
 def test_every_row_is_in_one_cohort():
@@ -84,3 +86,52 @@ def test_what_cannot_be_compared_is_refused():
     gone = make(CLASSES).output(CLASSES[0])
     with pytest.raises(InvalidInputError, match="same features and units"):
         e.compare(gone)  # other units
+
+
+# --- drift ------------------------------------------------------------------------------------
+
+
+def of_values(values):
+    data = pd.DataFrame(np.zeros(values.shape)).add_prefix("f")
+    return Explanation(values, np.zeros(len(values)), data, tuple(data.columns))
+
+
+def false_alarms(n_trials):
+    """Return how often any of twenty unchanged features is called drifted, adjusted and raw."""
+    rng = np.random.default_rng(0)
+    tables = (rng.normal(size=(120, 20)) for _ in range(n_trials))
+    found = [of_values(values[:60]).drift(of_values(values[60:])) for values in tables]
+    return (np.mean([(drift[kind] <= 0.05).any() for drift in found])
+            for kind in ("adjusted", "p_value"))  # fmt: skip
+
+
+def test_unchanged_tables_are_rarely_called_drifted():
+    adjusted, raw = false_alarms(60)
+    assert adjusted < 0.107  # 0.05, and two standard errors of 60 trials
+    assert raw > 0.4  # the twin: without care for twenty tests
+
+
+def test_what_moved_is_found_and_its_shift_measured():
+    values = np.random.default_rng(1).normal(size=(600, 4))
+    one, other = of_values(values[:300]), of_values(values[300:] + np.eye(4)[1])
+    found = one.drift(other)
+    assert found.index[0] == "f1"
+    assert found["drifted"].tolist() == [True, False, False, False]
+    assert abs(found.loc["f1", "shift"] - 1) < 0.15
+    turned = other.drift(one)
+    np.testing.assert_allclose(turned["p_value"], found["p_value"])
+    assert (one.drift(one)["p_value"] == 1).all()
+    assert (found["adjusted"] >= found["p_value"]).all()
+    for level in (0, 1.0, "0.05"):
+        with pytest.raises(InvalidInputError, match="level must be"):
+            one.drift(other, level)
+    with pytest.raises(InvalidInputError, match="same features and units"):
+        one.drift(other[:, ["f0"]])
+
+
+def test_adjusted_p_values_are_those_of_holm():
+    p_values = np.random.default_rng(0).random(30) ** 3
+    order = np.argsort(p_values)
+    steps = [min(1.0, (30 - i) * p_values[j]) for i, j in enumerate(order)]
+    wanted = [max(steps[: i + 1]) for i in range(30)]
+    np.testing.assert_allclose(holm(p_values)[order], wanted)

@@ -11,7 +11,8 @@ import pytest
 
 from made_explanations import CLASSES, NAMES, assert_same, make, table
 from sasanet.errors import InvalidInputError, SasanetError
-from sasanet.explanation.explanation import Explanation, SelectionError
+from sasanet.explanation.explanation import Explanation
+from sasanet.explanation.selection import SelectionError
 
 # --- the object itself ---------------------------------------------------------------------------
 

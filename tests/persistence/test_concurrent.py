@@ -61,6 +61,7 @@ def disturb(two, path):
 def test_savers_and_loaders_do_not_disturb_each_other(two, tmp_path):
     assert disturb(two, tmp_path / "model") == []
     assert sorted(p.name.split("-")[0] for p in (tmp_path / "model").iterdir()) == [
+        "README.md",
         "model.json",
         "weights",
     ]
@@ -115,4 +116,4 @@ def test_what_a_killed_saver_leaves_is_whole_and_tidied_by_the_next(two, tmp_pat
     assert np.array_equal(load(path).predict_proba(X), two[0].predict_proba(X))
     assert [p for p in path.iterdir() if p.name.startswith(".draft-")]
     two[1].save(path)
-    assert sorted(p.suffix for p in path.iterdir()) == [".json", ".safetensors"]
+    assert sorted(p.suffix for p in path.iterdir()) == [".json", ".md", ".safetensors"]

@@ -59,7 +59,9 @@ def test_a_model_of_another_kind_is_refused(folder):
 
 
 def test_a_saved_model_holds_no_pickle_and_no_training_rows(folder):
-    assert sorted(path.suffix for path in folder.iterdir()) == [".json", ".safetensors"]
+    assert sorted(path.suffix for path in folder.iterdir()) == [
+        ".json", ".md", ".safetensors",
+    ]  # fmt: skip
     description = json.loads((folder / "model.json").read_text())
     lengths = [len(column["knots"]) for column in description["encoder"]["columns"]]
     assert max(lengths) <= 128
@@ -69,7 +71,7 @@ def test_saving_over_a_model_replaces_it_and_leaves_no_old_weights(folder):
     X, y = load_penguins()
     other = SASANetClassifier(**{**QUICK, "random_state": 7}).fit(X, y)
     other.save(folder)
-    assert len(list(folder.iterdir())) == 2
+    assert len(list(folder.iterdir())) == 3
     assert (load(folder).predict_proba(X) == other.predict_proba(X)).all()
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from made_explanations import make
 from sasanet import Explanation, plots
 from sasanet.audit import Audit, Bin, SizeCalibration
 from sasanet.errors import InvalidInputError, MissingPackageError
@@ -13,9 +14,11 @@ from sasanet.plots import (
     audit_data,
     calibration_data,
     calibration_error_data,
+    drift_data,
     plot_audit,
     plot_calibration,
     plot_calibration_error,
+    plot_drift,
     plot_value_curve,
     plot_waterfall,
     value_curve_data,
@@ -195,3 +198,20 @@ def test_every_plot_has_its_data_function_and_takes_axes(name):
 def test_the_room_has_nothing_but_plots_and_their_data():
     drawn = {name.removeprefix("plot_") for name in plots.__all__ if name.startswith("plot_")}
     assert set(plots.__all__) == {f"plot_{n}" for n in drawn} | {f"{n}_data" for n in drawn}
+
+
+# --- drift -----------------------------------------------------------------------------------
+
+
+def test_the_drift_plot_shows_what_its_table_holds():
+    e, other = make(), make()[6:]
+    ax = plot_drift(e, other, top=3)
+    data = drift_data(e, other, top=3)
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert labels == [str(name) + " *" * moved for name, moved in data["drifted"].items()]
+    for line, prefix in zip(ax.lines, ("", "other_"), strict=False):
+        np.testing.assert_array_equal(line.get_xdata(), data[f"{prefix}mean"])
+    for lines, prefix in zip(ax.collections, ("", "other_"), strict=True):
+        drawn = np.array([segment[:, 0] for segment in lines.get_segments()])
+        np.testing.assert_array_equal(drawn, data[[f"{prefix}from", f"{prefix}to"]])
+    assert not np.allclose(data["mean"], data["other_mean"])  # the two are told apart

@@ -129,7 +129,7 @@ class DiesExplaining(Explaining):
 
 def test_nothing_is_lost_or_doubled_when_an_actor_is_killed(cluster, mark, monkeypatch):
     monkeypatch.setattr(mapping, "rows_at_once", lambda _: 100)
-    frame = pd.concat([rows(200), rows(200)]).assign(id=range(400))
+    frame = pd.concat([rows(200), rows(200)], ignore_index=True).assign(id=range(400))
     work = FrameMap(fitted("binary"), DiesExplaining(mark=str(mark)), ("id",))
     found = mapping._mapped(work, blocks(cluster, frame, 4), 2).to_pandas()
     assert mark.exists()

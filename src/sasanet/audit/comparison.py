@@ -43,10 +43,10 @@ def compare(
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         noise = variance.sum() / columns[:, 3].sum()
-        largest, spread = columns[:, 4].mean(), _spread(columns.mean(axis=0))
+        largest, spread = columns[:, 4].mean(), spread_of(columns.mean(axis=0))
         noises = np.array([np.sqrt(noise) * scale, np.sqrt(noise) / largest, noise / spread])
     noises[~np.isfinite(noises)] = math.nan
-    rmse, share, r2 = (intervals.bootstrap(f, columns) for f in (_rmse, _share, _r2))
+    rmse, share, r2 = (intervals.bootstrap(f, columns) for f in (rmse_of, _share, r2_of))
     rmse = scale * rmse[0], scale * rmse[1], scale * rmse[2]
     words = f"over present cells; {100 * share[0]:.2f} % of the largest attribution of a row"
     return [
@@ -57,20 +57,23 @@ def compare(
     ]
 
 
-def _rmse(m: Floats) -> Floats:
+def rmse_of(m: Floats) -> Floats:
+    """Return the root of the squared error, from means of columns: (..., c) → (...)."""
     return np.sqrt(np.maximum(0.0, m[..., 0] / m[..., 3]))
 
 
 def _share(m: Floats) -> Floats:
-    return _rmse(m) / m[..., 4]
+    return rmse_of(m) / m[..., 4]
 
 
-def _spread(m: Floats) -> Floats:
+def spread_of(m: Floats) -> Floats:
+    """Return the variance of the true values, from means of columns: (..., c) → (...)."""
     return m[..., 2] / m[..., 3] - (m[..., 1] / m[..., 3]) ** 2
 
 
-def _r2(m: Floats) -> Floats:
-    spread = _spread(m)
+def r2_of(m: Floats) -> Floats:
+    """Return the share of the spread that is found, from means of columns: (..., c) → (...)."""
+    spread = spread_of(m)
     return 1 - m[..., 0] / m[..., 3] / np.where(spread > 0, spread, np.nan)
 
 

@@ -21,6 +21,7 @@ from sasanet.arrays import Floats
 from sasanet.audit.calibration import calibrate
 from sasanet.audit.certificate import SAME_AS_SELF_GAME, Audit, Finding, SizeCalibration
 from sasanet.audit.comparison import compare
+from sasanet.audit.pairs import compare_pairs
 from sasanet.audit.reference import (
     ReferenceValues,
     distillation_targets,
@@ -55,6 +56,7 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
     groups: Groups | None = None,
     units: str = "raw",
     method: str = "auto",
+    interactions: bool = False,
 ) -> Audit:
     """Measure how faithful a fitted model's attributions are on given rows.
 
@@ -79,6 +81,10 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
         Audit the attributions of ``explain(X, units=units)``.
     method : {"auto", "formula", "learned"}
         Audit the attributions of ``explain(X, method=method)``.
+    interactions : bool, default=False
+        Also compare ``interactions(X, groups=groups)`` of at most 16 rows with the Shapley
+        interaction index of the model's own game, enumerated for at most ten players and sampled
+        by ``n_orders`` random coalitions per pair for more. It takes its time.
 
     Returns
     -------
@@ -103,6 +109,11 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
     explanation = model.explain(rows, groups=groups, units=units, method=method)
     game = model._game(groups, units)
     findings = _faithfulness(model, game, explanation, cells[chosen], n_orders, generator)
+    if interactions:
+        _check_raw(units)
+        pairs = model._player_game(groups)
+        scale = model.target_.scale
+        findings += _timed(lambda: compare_pairs(pairs, cells[chosen], n_orders, scale, seed))
     sizes: tuple[SizeCalibration, ...] = ()
     if y is not None:
         sizes, found = _calibration(model, cells, y, 8 * n_rows, generator)
@@ -112,6 +123,14 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
     plain = groups is None and units == "raw"
     by = "learned" if model._explains_quickly(method, plain) else ""
     return replace(about, findings=tuple(findings), calibration=sizes, seconds=seconds, method=by)
+
+
+def _check_raw(units: str) -> None:
+    if units != "raw":
+        raise InvalidInputError(
+            f"interactions are those of the raw output, got units={units!r} beside them; audit "
+            "them apart"
+        )
 
 
 def _check_arguments(n_rows: int, n_orders: int, random_state: int) -> tuple[int, int]:

@@ -23,6 +23,7 @@ _QUESTIONS = (  # and how the names of the findings that answer them begin
     ("Do the attributions add up to the prediction?", "additivity"),
     ("Are they the Shapley values of the model's own output v(S) = f(x_S)?", "self-game"),
     ("Are they the mean marginal contributions the Shapley module learned from?", "distillation"),
+    ("Are the interactions those of pairs in that game?", "interactions"),
     ("Does the order in which features are read change the output?", "order"),
     ("Does v(S) predict the labels, whatever features are known?", "value"),
 )

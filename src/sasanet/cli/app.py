@@ -9,14 +9,15 @@ import typer
 import sasanet
 from sasanet.cli.commands.audit import audit
 from sasanet.cli.commands.compare import compare
+from sasanet.cli.commands.deciding import reasons, recourse
 from sasanet.cli.commands.demo import demo
 from sasanet.cli.commands.deployment import export, serve
+from sasanet.cli.commands.drift import drift
 from sasanet.cli.commands.explain import explain
 from sasanet.cli.commands.fit import fit
 from sasanet.cli.commands.inspect import inspect
 from sasanet.cli.commands.interactions import interactions
 from sasanet.cli.commands.predict import predict
-from sasanet.cli.commands.reasons import reasons
 from sasanet.cli.commands.report import report
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
@@ -26,7 +27,9 @@ _COMMANDS = (
     explain,
     interactions,
     reasons,
+    recourse,
     audit,
+    drift,
     report,
     inspect,
     export,

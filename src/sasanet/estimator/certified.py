@@ -1,6 +1,6 @@
-"""What happens to a fitted model: it is audited, saved and loaded.
+"""What happens to a fitted model: it is audited, described, saved and loaded.
 
-The code of all three stands in higher rooms; a user finds it as methods of the model.
+The code of all of these stands in higher rooms; a user finds it as methods of the model.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ class CertifiedModel(TabularModel):
         groups: Mapping[str, Sequence[str]] | None = None,
         units: str = "raw",
         method: str = "auto",
+        interactions: bool = False,
     ) -> Audit:
         """Measure how true the attributions are on given rows: see :func:`sasanet.audit.audit`.
 
@@ -53,6 +54,7 @@ class CertifiedModel(TabularModel):
             groups=groups,
             units=units,
             method=method,
+            interactions=interactions,
         )
         if groups is None and units == "raw" and method == "auto":
             self.audit_ = found
@@ -70,7 +72,7 @@ class CertifiedModel(TabularModel):
         return bundle | ({"text/html": self._repr_html_inner()} if "text/html" in bundle else {})
 
     def save(self, path: str | Path, key: bytes | None = None) -> None:
-        """Write the model to a directory: safetensors and JSON, no pickle.
+        """Write the model to a directory: safetensors and JSON, no pickle, and its :meth:`card`.
 
         The directory holds the old model or the new one at any time. With a secret ``key`` the
         model is signed, and ``load(path, key)`` refuses one that was not.
@@ -79,6 +81,27 @@ class CertifiedModel(TabularModel):
 
         check_is_fitted(self)
         save_model(self, path, key)
+
+    def card(self) -> str:
+        """Return the model card: what the model is, was taught and is worth, as plain Markdown.
+
+        Columns with their ranges and levels, quality and faithfulness as the last audit measured
+        them, settings, limits; no training rows. :meth:`save` writes it as ``README.md`` beside
+        the model, unless that file is somebody's own: one whose first line is not the card's.
+
+        Examples
+        --------
+        >>> from sasanet import SASANetClassifier
+        >>> from sasanet.datasets import load_penguins
+        >>> X, y = load_penguins()
+        >>> model = SASANetClassifier(random_state=0, max_epochs=1, teacher_weight=0).fit(X, y)
+        >>> print(model.card().splitlines()[2])
+        # SASANetClassifier: which of 3 classes
+        """
+        from sasanet.persistence.card import model_card  # a higher room: only this method needs it
+
+        check_is_fitted(self)
+        return model_card(self)
 
     def to_onnx(self, path: str | Path, X: Any = None, attributions: bool = True) -> dict[str, Any]:
         """Write the model as one ONNX file, to predict and explain without Python.

@@ -29,6 +29,8 @@ from sasanet.network import inference
 from sasanet.table.target import to_probability
 from sasanet.validation import check_integer, read_choice
 
+RECOURSE_COLUMNS = ("row", "score", "new_score", "feature", "from", "to")
+
 
 class DecidingModel(ExplainingModel):
     """A model whose score is compared with a threshold, and that gives reasons for the outcome."""
@@ -44,6 +46,7 @@ class DecidingModel(ExplainingModel):
         exclude: Sequence[str] = (),
         output: str | None = None,
         groups: Groups | None = None,
+        units: str = "raw",
     ) -> pd.DataFrame:
         """Return the reasons why rows were refused, as adverse-action notices ask for them.
 
@@ -71,14 +74,16 @@ class DecidingModel(ExplainingModel):
             Which class the decision is about, of more than two.
         groups : dict of str to list of str, optional
             As in :meth:`explain`; codes and exclusions then name its players.
+        units : {"raw", "probability"}, default="raw"
+            As in :meth:`explain`: the units of attributions, and so their order. Of more than two
+            classes they are always those of the probability.
 
         Returns
         -------
         DataFrame
             One line per refused row and reason: ``row`` (its label), ``score``, ``rank`` from 1,
             ``feature``, ``code``, ``reason`` (a sentence), ``attribution`` and ``excluded``. A
-            refused row without a reason to tell has one line of rank 0. Of more than two classes
-            attributions are those of the probability.
+            refused row without a reason to tell has one line of rank 0.
 
         Examples
         --------
@@ -92,7 +97,7 @@ class DecidingModel(ExplainingModel):
         [1]
         """
         k = check_integer("k", k, 1, None, "four are usual")
-        explanation, score = self._explained_score(X, output, groups)
+        explanation, score = self._explained_score(X, output, groups, units)
         refused, towards = self._refused(threshold, refuse, score)
         return decision_reasons(explanation, score, refused, towards, k, codes, exclude)
 
@@ -160,8 +165,7 @@ class DecidingModel(ExplainingModel):
                 old = table.iloc[i, options.position]
                 name = self.encoder_.names[options.position]
                 lines.append((label, before, after, name, old, options.values[value]))
-        columns = ["row", "score", "new_score", "feature", "from", "to"]
-        return pd.DataFrame(lines, columns=columns).astype({"feature": "string"})
+        return pd.DataFrame(lines, columns=list(RECOURSE_COLUMNS)).astype({"feature": "string"})
 
     def _verified(
         self, row: pd.DataFrame, candidates: list[Candidates], found: State, output: str | None
@@ -205,15 +209,15 @@ class DecidingModel(ExplainingModel):
             )
 
     def _explained_score(
-        self, X: Any, output: str | None, groups: Groups | None
+        self, X: Any, output: str | None, groups: Groups | None, units: str
     ) -> tuple[Explanation, Floats]:
         """Return the explanation of one output, and the score of every row."""
         check_is_fitted(self)
         self._check_output(output)
         several = len(self.target_.base) > 1
-        found = self.explain(X, groups=groups, units="probability" if several else "raw")
+        found = self.explain(X, groups=groups, units="probability" if several else units)
         if several:
             found = found.output(output)
-        if several or self.target_.task == "regression":
+        if several or units != "raw" or self.target_.task == "regression":
             return found, found.prediction
         return found, to_probability(found.prediction[:, None])[:, 0]

@@ -1,4 +1,11 @@
-"""Cohorts of rows, and how the attributions of two of them differ."""
+"""Cohorts of rows, how the attributions of two of them differ, and whether beyond chance: drift.
+
+Attributions drift where the values of a feature change in a way that matters to the model; what it
+does not use may change without a trace. Every feature is tested by the two-sample
+Kolmogorov–Smirnov test, and the p-values are adjusted for their number by Holm's method: where
+nothing has changed, the chance that any feature is called drifted at all is at most the level,
+however many there are. Attributions that repeat, as those of categories do, make the test cautious.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
 from sasanet.explanation.wording import MISSING, cell_text
 from sasanet.intervals import Z
+from sasanet.validation import read_real
 
 if TYPE_CHECKING:
     from sasanet.explanation.explanation import Explanation
@@ -62,7 +71,7 @@ def difference(one: Explanation, other: Explanation) -> pd.DataFrame:
 
     See :meth:`Explanation.compare`.
     """
-    _check_comparable(one, other)
+    check_comparable(one, other)
     a, b = one.values, other.values
     gap = a.mean(axis=0) - b.mean(axis=0)
     squares = sum(part.var(axis=0, ddof=1) / len(part) for part in (a, b))
@@ -82,7 +91,8 @@ def difference(one: Explanation, other: Explanation) -> pd.DataFrame:
     return found.sort_values("difference", key=lambda column: -column.abs(), kind="stable")
 
 
-def _check_comparable(one: Explanation, other: Explanation) -> None:
+def check_comparable(one: Explanation, other: Explanation) -> None:
+    """Refuse explanations whose attributions cannot be held against each other."""
     if one.values.ndim != 2 or other.values.ndim != 2:
         raise InvalidInputError(
             "Explanations of one output are compared, got several; choose one with output(name)"
@@ -97,3 +107,43 @@ def _check_comparable(one: Explanation, other: Explanation) -> None:
             f"Two rows or more are needed on each side, got {len(one)} and {len(other)}; "
             "an interval needs a spread"
         )
+
+
+def measure_drift(one: Explanation, other: Explanation, level: float) -> pd.DataFrame:
+    """Return how the attributions of two tables differ: see :meth:`Explanation.drift`."""
+    from scipy.stats import ks_2samp, wasserstein_distance  # slow to import
+
+    check_comparable(one, other)
+    level = read_real({"level": level}, "level", above=0, below=1)
+    pairs = list(zip(one.values.T, other.values.T, strict=True))
+    tests = [ks_2samp(a, b, method="asymp") for a, b in pairs]
+    p_values = np.array([test.pvalue for test in tests])
+    adjusted = holm(p_values)
+    found = pd.DataFrame(
+        {
+            "mean": one.values.mean(axis=0),
+            "other_mean": other.values.mean(axis=0),
+            "shift": [wasserstein_distance(a, b) for a, b in pairs],
+            "statistic": [test.statistic for test in tests],
+            "p_value": p_values,
+            "adjusted": adjusted,
+            "drifted": adjusted <= level,
+        },
+        index=pd.Index(one.feature_names, name="feature"),
+    )
+    return found.sort_values("shift", ascending=False, kind="stable")
+
+
+def holm(p_values: Floats) -> Floats:
+    """Return p-values adjusted for their number, after Holm (1979): (m,) → (m,).
+
+    Examples
+    --------
+    >>> holm(np.array([0.01, 0.04, 0.03]))
+    array([0.03, 0.06, 0.06])
+    """
+    order = np.argsort(p_values, kind="stable")
+    left = len(p_values) - np.arange(len(p_values))
+    adjusted = np.empty_like(p_values)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p_values[order] * left))
+    return adjusted

@@ -6,7 +6,6 @@ reads it need neither the model nor torch.
 
 from __future__ import annotations
 
-import difflib
 import math
 import operator
 import reprlib
@@ -16,24 +15,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
-from sasanet.explanation.cohorts import cohort_labels, difference
+from sasanet.explanation.cohorts import cohort_labels, difference, measure_drift
 from sasanet.explanation.html import explanation_html
 from sasanet.explanation.players import read_players
+from sasanet.explanation.selection import by_name, find_name, positions
 from sasanet.explanation.wording import reason
 
 _NEGLIGIBLE = 1e-6  # of a row's strongest attribution: what rounding leaves of nothing
-
-
-class SelectionError(InvalidInputError, KeyError, IndexError):
-    """No such row, feature or output; also what Python's own containers raise in that case."""
-
-    def __str__(self) -> str:
-        return str(self.args[0])  # KeyError would print the sentence in quotes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,8 +125,8 @@ class Explanation:
 
     def __getitem__(self, key: Any) -> Explanation:
         rows, features = key if isinstance(key, tuple) and len(key) == 2 else (key, slice(None))
-        i = _positions(rows, len(self), "row")
-        j = _positions(_by_name(features, self.feature_names), self.shape[1], "feature")
+        i = positions(rows, len(self), "row")
+        j = positions(by_name(features, self.feature_names), self.shape[1], "feature")
         return replace(
             self,
             values=self.values[i][:, j],
@@ -147,7 +139,7 @@ class Explanation:
 
     def output(self, name: object) -> Explanation:
         """Return one class of a multiclass explanation, as an explanation of shape (n, d)."""
-        c = _find(str(name), self.output_names, "output")
+        c = find_name(str(name), self.output_names, "output")
         return replace(
             self,
             values=self.values[:, :, c],
@@ -225,6 +217,31 @@ class Explanation:
         [0.375, -0.75, 1.125]
         """
         return difference(self, other)
+
+    def drift(self, other: Explanation, level: float = 0.05) -> pd.DataFrame:
+        """Return whether the attributions of other rows have another distribution, and by how much.
+
+        Each feature is tested by the two-sample Kolmogorov–Smirnov test, adjusted for the number of
+        features (Holm): where nothing changed, all are found unchanged with probability 1 − level.
+
+        Returns
+        -------
+        DataFrame
+            One line per feature, the largest shift first: the ``mean`` attribution and
+            ``other_mean``, the ``shift`` (how far attributions moved on average, the Wasserstein
+            distance, in their units), the test's ``statistic`` and ``p_value``, the p-value
+            ``adjusted`` for the number of features, and ``drifted``: whether it is at most the
+            level.
+
+        Examples
+        --------
+        >>> rows = pd.DataFrame({"job": ["cook"] * 40})
+        >>> e = Explanation(np.linspace(0, 1, 40)[:, None], np.zeros(40), rows, ("job",))
+        >>> found = e[:20].drift(e[20:])
+        >>> bool(found.loc["job", "drifted"]), float(found.loc["job", "shift"].round(3))
+        (True, 0.513)
+        """
+        return measure_drift(self, other, level)
 
     def importance(self) -> pd.Series:
         """Return the mean absolute attribution of each feature over rows (and classes), sorted."""
@@ -345,34 +362,6 @@ def _check(e: Explanation) -> None:
     ):
         if wanted != came:
             raise InvalidInputError(f"{rule} {wanted}, got {came}.")
-
-
-def _find(name: str, names: tuple[str, ...], what: str) -> int:
-    """Return the position of a name, or raise an error that suggests similar names."""
-    if name in names:
-        return names.index(name)
-    close = difflib.get_close_matches(name, names) or names[:9]
-    raise SelectionError(f"There is no {what} {name!r}; did you mean one of {list(close)}?")
-
-
-def _by_name(key: Any, names: tuple[str, ...]) -> Any:
-    """Return the key with names replaced by positions."""
-    if isinstance(key, str):
-        return _find(key, names, "feature")
-    if isinstance(key, slice) or not hasattr(key, "__iter__"):
-        return key
-    return [_find(part, names, "feature") if isinstance(part, str) else part for part in key]
-
-
-def _positions(key: Any, size: int, what: str) -> npt.NDArray[np.intp]:
-    """Return a key as an array of positions, so that one row or feature keeps its dimension."""
-    try:
-        found = np.atleast_1d(np.arange(size)[key])
-    except (IndexError, TypeError, ValueError):
-        found = np.empty((0, 0), dtype=np.intp)
-    if found.ndim != 1:
-        raise SelectionError(f"e[rows, features] has {size} {what}s, got {reprlib.repr(key)}.")
-    return found
 
 
 def flat(array: Floats) -> Floats:

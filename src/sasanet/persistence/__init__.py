@@ -2,6 +2,7 @@
 
 - ``model``: save and load a fitted model
 - ``description``: its JSON, read and checked field by field
+- ``card``: what a model is, was taught and is worth, in words beside it
 - ``folder``: one whole model in a directory at any time, whoever writes and reads
 """
 

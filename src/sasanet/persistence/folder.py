@@ -4,6 +4,8 @@
 take turns (a lock on the directory, which the system releases when a process dies). One writes the
 weights beside the old ones, replaces ``model.json`` in one step, and only then removes what the new
 description does not name. A reader who finds the weights gone reads the description again.
+
+Beside them stands the model card, ``README.md``, unless somebody has written another one.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from pathlib import Path
 from sasanet.errors import InvalidInputError, SavedFileError
 from sasanet.whole_files import remove_stale_drafts, write_whole
 
-DESCRIPTION, AUDIT = "model.json", "audit.json"
+DESCRIPTION, AUDIT, CARD = "model.json", "audit.json", "README.md"
 _WEIGHTS = "weights-*.safetensors"
 _TRIES = 100  # of a reader whose files are replaced while it reads
 
@@ -39,9 +41,9 @@ def check_free(folder: Path) -> None:
 
 
 def write_files(
-    folder: Path, description: bytes, weights: bytes, digest: str, audit: bytes | None
+    folder: Path, description: bytes, weights: bytes, digest: str, audit: bytes | None, card: bytes
 ) -> None:
-    """Replace the model in a directory by a new one."""
+    """Replace the model in a directory by a new one; the card begins with the line of all cards."""
     folder.mkdir(parents=True, exist_ok=True)
     name = weights_name(digest)
     with _turn(folder):
@@ -60,6 +62,16 @@ def write_files(
             (folder / AUDIT).unlink(missing_ok=True)
         else:
             write_whole(folder / AUDIT, audit)
+        if _is_ours(folder / CARD, card.partition(b"\n")[0]):
+            write_whole(folder / CARD, card)
+
+
+def _is_ours(path: Path, mark: bytes) -> bool:
+    """Tell whether a card may be replaced: there is none, or its first line is that of a card."""
+    if not path.exists():
+        return True
+    with path.open("rb") as file:
+        return file.readline(len(mark) + 2).strip() == mark
 
 
 def _remove_unnamed(folder: Path, name: str, digest: str) -> None:

@@ -16,6 +16,7 @@ from sasanet.errors import FileWriteError, InvalidInputError, SasanetError, Save
 from sasanet.estimator.sasanet import SASANetModel
 from sasanet.network.sasanet import SASANet
 from sasanet.persistence import folder as model_folder
+from sasanet.persistence.card import model_card
 from sasanet.persistence.description import (
     FORMAT,
     check_fields,
@@ -48,8 +49,9 @@ def save_model(model: SASANetModel, path: str | Path, key: bytes | None = None) 
     certificate = None
     if audit is not None and audit.weights == digest:  # one of other weights is not kept
         certificate = audit.to_json().encode()
+    card = model_card(model).encode("utf-8", errors="replace")
     try:
-        model_folder.write_files(folder, description, weights, digest, certificate)
+        model_folder.write_files(folder, description, weights, digest, certificate, card)
     except FileWriteError:
         raise
     except OSError as error:

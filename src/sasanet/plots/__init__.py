@@ -18,6 +18,7 @@ from sasanet.plots.audit import (
     value_curve_data,
 )
 from sasanet.plots.dependence import dependence_data, plot_dependence
+from sasanet.plots.drift import drift_data, plot_drift
 from sasanet.plots.history import history_data, plot_history
 from sasanet.plots.interactions import interactions_data, plot_interactions
 from sasanet.plots.profile import plot_profile, profile_data
@@ -29,6 +30,7 @@ __all__ = [
     "calibration_data",
     "calibration_error_data",
     "dependence_data",
+    "drift_data",
     "history_data",
     "interactions_data",
     "plot_arrival",
@@ -36,6 +38,7 @@ __all__ = [
     "plot_calibration",
     "plot_calibration_error",
     "plot_dependence",
+    "plot_drift",
     "plot_history",
     "plot_interactions",
     "plot_profile",

@@ -335,3 +335,50 @@ def test_reasons_of_a_file_are_those_of_the_model(place, tmp_path, ending):
     refused = run("reasons", *given[:4], "--exclude", "agee", "--out", tmp_path / "n.csv")
     assert refused.exit_code == 1
     assert "exclude must name features" in refused.output
+
+
+@pytest.mark.usefixtures("in_chunks")
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_recourse_of_a_file_is_that_of_the_model(place, tmp_path, ending):
+    change = {"months": {"from": 6, "to": 24}, "savings": None, "housing": ["own", "rent"]}
+    (tmp_path / "change.json").write_text(json.dumps(change))
+    given = place / "credit", place / "credit.csv", "--threshold", 0.4
+    out = tmp_path / f"changes.{ending}"
+    done("recourse", *given, "--change", tmp_path / "change.json", "--id", "number", "--out", out)
+    found = pd.read_parquet(out) if ending == "parquet" else pd.read_csv(out)
+    X = pd.read_csv(place / "credit.csv", **READ).drop(columns=["bad", "number"])
+    allowed = {**change, "months": (6, 24)}
+    wanted = SASANetClassifier.load(place / "credit").recourse(X, 0.4, allowed)
+    assert len(found) == len(wanted) > 2
+    assert (found["row"] - 1).tolist() == wanted["row"].tolist()
+    np.testing.assert_allclose(found["new_score"], wanted["new_score"], atol=1e-6)
+    assert (found["new_score"].dropna() < 0.4).all()
+    (tmp_path / "change.json").write_text('{"moon": null}')
+    words = "--change", tmp_path / "change.json", "--out", tmp_path / "other.csv"
+    refused = run("recourse", *given, *words)
+    assert refused.exit_code == 1
+    assert "change must name features" in refused.output
+
+
+def test_drift_of_two_files_is_that_of_their_explanations(place, tmp_path):
+    whole, out = pd.read_csv(place / "credit.csv", **READ), tmp_path / "drift.csv"
+    later = whole.assign(status="below 0 DM")
+    later.to_csv(tmp_path / "later.csv", index=False)
+    given = place / "credit", place / "credit.csv", tmp_path / "later.csv"
+    told = json.loads(done("drift", *given, "--out", out, "--json").stdout)
+    model = SASANetClassifier.load(place / "credit")
+    parts = [model.explain(X.drop(columns=["bad", "number"])) for X in (whole, later)]
+    wanted = parts[0].drift(parts[1]).reset_index()
+    found = pd.read_csv(out)
+    assert found["feature"].tolist() == wanted["feature"].tolist()
+    np.testing.assert_allclose(found["adjusted"], wanted["adjusted"])
+    assert found["feature"][0] == "status"
+    assert found["drifted"].tolist() == [True, *[False] * 19]
+    assert (told["drifted"], told["rows"], told["features"][0]["feature"]) == (1, 230, "status")
+    said = done("drift", *given, "--rows", 50).stdout
+    assert "features drifted, by 50 and 50 rows" in said
+    flat = " ".join(run("drift", *given, "--out", tmp_path / "later.csv", "--force").output.split())
+    assert "must not be the table" in flat
+    classes = place / "penguins", place / "penguins.csv", place / "penguins.csv"
+    assert "--class must choose one of" in run("drift", *classes).output
+    assert "0 of 7 features" in done("drift", *classes, "--class", "Gentoo").stdout

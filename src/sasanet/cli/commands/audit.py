@@ -34,6 +34,9 @@ def audit(
     groups: options.GroupsFile = None,
     units: options.UnitsOfPhi = options.Units.raw,
     method: options.MethodOfPhi = options.Method.auto,
+    interactions: Annotated[
+        bool, typer.Option("--interactions", help="Audit the interactions of pairs too.")
+    ] = False,
     encoding: options.Encoding = "utf-8",
     force: options.Force = False,
 ) -> None:
@@ -63,6 +66,7 @@ def audit(
             groups=grouped,
             units=units,
             method=method,
+            interactions=interactions,
         )
     if out is not None:
         with replacing(out) as draft:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Column
@@ -11,6 +11,9 @@ from rich.table import Column
 from sasanet.cli import options
 from sasanet.cli.options import Preset, Task
 from sasanet.cli.terminal import Terminal, command
+
+if TYPE_CHECKING:
+    from sasanet.comparison import Comparison
 
 
 @command
@@ -30,38 +33,39 @@ def compare(
     encoding: options.Encoding = "utf-8",
 ) -> None:
     """Compare SASANet with other models on the same split: quality, time, feature importance."""
-    from sasanet.cli.comparison.evaluation import evaluate, split
-    from sasanet.cli.comparison.models import all_models
     from sasanet.cli.files.labels import read_training_table
     from sasanet.cli.files.reading import open_table
+    from sasanet.comparison.evaluation import evaluate
+    from sasanet.comparison.models import OTHERS, chosen_models
+    from sasanet.comparison.split import split
 
     source = open_table(table, encoding)
     data = read_training_table(terminal, source, target, task, exclude, categorical)
-    rows = split(data, test_share, seed)
+    rows = split(data.X, data.y, data.is_regression, test_share, seed, data.codes)
     terminal.say(
         f"Target {target!r}: {data.task.value} ({data.why}); {len(rows.X_train):,} rows for "
         f"training, {len(rows.X_test):,} for testing."
     )
-    models = all_models(rows, math.inf if time_limit is None else time_limit, str(preset))
-    found, skipped = evaluate(models, rows, terminal)
-    _print(terminal, found, skipped, metric="R²" if rows.regression else "AUC")
+    limit = math.inf if time_limit is None else time_limit
+    models = chosen_models(rows, OTHERS, limit, str(preset))
+    _print(terminal, evaluate(models, rows, terminal.progress))
 
 
-def _print(
-    terminal: Terminal, found: list[dict[str, Any]], skipped: dict[str, str], metric: str
-) -> None:
+def _print(terminal: Terminal, found: Comparison) -> None:
     heads = [
         Column("model", overflow="fold"),
-        Column(metric, no_wrap=True),
+        Column(found.metric, no_wrap=True),
         Column("difference", no_wrap=True),
         Column("fit, s"),
         Column("rank corr."),
         Column("top features", overflow="fold"),
     ]
-    terminal.say_table(heads, [_row(one, one is found[0]) for one in found], title="")
-    for name, why in skipped.items():
+    terminal.say_table(heads, [_row(one, one is found.models[0]) for one in found.models], title="")
+    for name, why in found.skipped.items():
         terminal.note(f"Skipped {name}: {why}")
-    terminal.result({"metric": metric, "models": found, "skipped": skipped})
+    terminal.result(
+        {"metric": found.metric, "models": list(found.models), "skipped": found.skipped}
+    )
 
 
 def _row(one: dict[str, Any], reference: bool) -> list[str]:

@@ -80,7 +80,7 @@ def export(
     force: options.Force = False,
 ) -> None:
     """Write a model as one ONNX file, to predict and explain without Python."""
-    check_free(out, force, rows)
+    check_free(out, force, *([rows] if rows else []))
     from sasanet.cli.files.model_rows import load_model, read_rows
 
     fitted = load_model(model, terminal)

@@ -12,10 +12,10 @@ from sasanet.cli.files.reading import read_whole
 from sasanet.cli.files.tables import Chunk, Table
 from sasanet.cli.options import Task
 from sasanet.cli.terminal import Terminal
+from sasanet.comparison.split import suggests_regression
 from sasanet.errors import InvalidInputError
 
 _MOST_CLASSES = 100
-_FEW_NUMBERS = 10  # whole numbers with at most so many different values are taken for classes
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def read_labels(chunk: Chunk, target: str, task: Task) -> Labels:
         )
     inferred = task is Task.auto
     if inferred:
-        task = _infer_task(cells)
+        task = Task.regression if suggests_regression(cells) else Task.classification
     if task is Task.regression:
         _refuse_words(chunk, target, cells)
         why = f"{cells.nunique():,} different numbers"
@@ -90,12 +90,6 @@ def read_labels(chunk: Chunk, target: str, task: Task) -> Labels:
         cells = _as_classes(cells)
         why = _count_classes(cells)
     return Labels(cells, task, why if inferred else "as asked")
-
-
-def _infer_task(cells: pd.Series) -> Task:
-    """Return regression for numbers with fractions or many different values."""
-    few = _are_whole(cells) and cells.nunique() <= _FEW_NUMBERS
-    return Task.regression if _are_numbers(cells) and not few else Task.classification
 
 
 def _are_numbers(cells: pd.Series) -> bool:

@@ -34,10 +34,10 @@ class TableWriter(Protocol):
         """Add rows; every part has the same columns."""
 
 
-def check_free(path: Path, force: bool, source: Path | None = None) -> None:
+def check_free(path: Path, force: bool, *sources: Path) -> None:
     """Refuse a place that cannot or must not be written, before any work is done."""
     check_can_write(path)
-    if source is not None and path.exists() and source.exists() and path.samefile(source):
+    if any(path.exists() and source.exists() and path.samefile(source) for source in sources):
         raise InvalidInputError(f"--out must not be the table that is read, got {path}.")
     if path.exists() and not force:
         raise InvalidInputError(

@@ -7,36 +7,26 @@ are used.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from sasanet import SASANetClassifier, SASANetRegressor
 from sasanet.arrays import Floats
+from sasanet.comparison.split import Split
 from sasanet.errors import need_package
+from sasanet.estimator.sasanet import SASANetClassifier, SASANetRegressor
 
+OTHERS = ("LightGBM", "linear", "EBM")  # the models that ours is compared with
 _EXPLAINED = 2_000  # test rows whose attributions give the importances
-
-
-@dataclass(frozen=True)
-class Split:
-    """Training and test rows of a table; texts are categories, classes are numbered from 0."""
-
-    X_train: pd.DataFrame
-    X_test: pd.DataFrame
-    y_train: NDArray[Any]
-    y_test: NDArray[Any]
-    regression: bool
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -47,14 +37,18 @@ class FittedModel:
     importance: Callable[[pd.DataFrame], Floats]
 
 
-def all_models(rows: Split, time_limit: float, preset: str) -> dict[str, Callable[[], FittedModel]]:
+def chosen_models(
+    rows: Split, others: Sequence[str], time_limit: float, preset: str
+) -> dict[str, Callable[[], FittedModel]]:
     """Return the models by name, each as the function that fits it; ours is the first."""
-    return {
-        "SASANet": lambda: fit_sasanet(rows, time_limit, preset),
-        "LightGBM": lambda: fit_lightgbm(rows),
-        "ridge regression" if rows.regression else "logistic regression": lambda: fit_linear(rows),
-        "EBM": lambda: fit_ebm(rows),
+    linear = "ridge regression" if rows.regression else "logistic regression"
+    known = {
+        "LightGBM": ("LightGBM", fit_lightgbm),
+        "linear": (linear, fit_linear),
+        "EBM": ("EBM", fit_ebm),
     }
+    found = {known[name][0]: partial(known[name][1], rows) for name in others}
+    return {"SASANet": partial(fit_sasanet, rows, time_limit, preset), **found}
 
 
 def fit_sasanet(rows: Split, time_limit: float, preset: str) -> FittedModel:
@@ -64,8 +58,8 @@ def fit_sasanet(rows: Split, time_limit: float, preset: str) -> FittedModel:
     model.fit(rows.X_train, rows.y_train)
 
     def importance(X: pd.DataFrame) -> Floats:
-        found = model.explain(X[:_EXPLAINED]).importance()
-        return found[list(X.columns)].to_numpy()
+        found = np.abs(model.explain(X[:_EXPLAINED]).values)
+        return np.asarray(found.mean(axis=(0, *range(2, found.ndim))))
 
     return FittedModel(_scores(model), importance)
 

@@ -1,1 +1,0 @@
-"""The models that ``sasanet compare`` fits, and how it evaluates them."""
