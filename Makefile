@@ -119,8 +119,9 @@ bench-ladder: $(READY)
 	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[bench]'
 	$(BIN)/python -m bench.ladder.run
 
-# Groups of columns, units of the probability and pairs of features: how true and how fast.
+# Groups of columns, units of the probability and pairs of features: how true and how fast; and how stable reasons are.
 bench-practice: $(READY)
+	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[bench]'
 	$(BIN)/python -m bench.practice.run
 
 bench-stream: $(READY) browser

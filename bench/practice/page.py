@@ -19,8 +19,16 @@ _KINDS = {
 
 def write_page(results: Path) -> None:
     """Write the page from what has been measured so far."""
-    found = {path.stem: json.loads(path.read_text()) for path in sorted(results.glob("*.json"))}
-    PAGE.write_text(_HEAD + _truth(found) + _speed(found), encoding="utf-8")
+    every = {path.stem: json.loads(path.read_text()) for path in sorted(results.glob("*.json"))}
+    found = {stem: run for stem, run in every.items() if "-" not in stem}
+    pairs, refits = (_of(every, kind) for kind in ("pairs-", "stability-"))
+    text = _HEAD + _truth(found) + _speed(found)
+    text += (_pairs(pairs) if pairs else "") + (_stability(refits) if refits else "")
+    PAGE.write_text(text, encoding="utf-8")
+
+
+def _of(every: dict[str, Any], kind: str) -> dict[str, Any]:
+    return {stem.removeprefix(kind): run for stem, run in every.items() if stem.startswith(kind)}
 
 
 _HEAD = """# Groups, units and pairs
@@ -62,3 +70,43 @@ def _speed(found: dict[str, Any]) -> str:
         rows.append([_name(stem), str(run["threads"]), *rates])
     note = "The first call on 200 rows, on a busy machine: lower bounds.\n\n"
     return "\n## Rows a second\n\n" + note + table(["table", "threads", *_KINDS.values()], rows)
+
+
+def _pairs(found: dict[str, Any]) -> str:
+    first = next(iter(found.values()))
+    few, many = first["few"], first["many"]
+    systems = {
+        "SASANet": f"SASANet, {few:,} rows",
+        "LightGBM, shap": f"LightGBM, shap, {few:,} rows",
+        "LightGBM, Woodelf": f"LightGBM, Woodelf, {few:,} rows",
+        "LightGBM, Woodelf, many rows": f"LightGBM, Woodelf, {many:,} rows",
+    }
+    rows = [
+        [_name(stem), str(run["columns"]), *(f"{run[system]:,.1f}" for system in systems)]
+        for stem, run in found.items()
+    ]
+    note = (
+        f"Rows a second of all pairs, {first['threads']} thread, best of two calls on a busy "
+        f"machine; LightGBM of {first['trees']['n_estimators']} trees with "
+        f"{first['trees']['num_leaves']} leaves. Woodelf prepares per call, so it gains with many "
+        "rows. The games differ: trees are explained path by path.\n\n"
+    )
+    head = "\n## All pairs, beside trees\n\n"
+    return head + note + table(["table", "columns", *systems.values()], rows)
+
+
+def _stability(found: dict[str, Any]) -> str:
+    rows, first = [], next(iter(found.values()))
+    for stem, run in found.items():
+        for system, one in run.items():
+            if isinstance(one, dict):
+                shares = (one[kind] for kind in ("common", "same first", "same decision"))
+                rows.append([_name(stem), system, *(f"{100 * share:.0f} %" for share in shares)])
+    note = (
+        f"Up to {first['most']} reasons a row, of {first['rows']} rows and {first['refits']} "
+        f"refits, for rows that two refits both refuse (probability at least "
+        f"{first['threshold']}): the share of reasons in common and of rows with the same first "
+        "reason; of the rows that either refuses, the share that both do.\n\n"
+    )
+    heads = ["table", "refits", "reasons in common", "same first reason", "same decision"]
+    return "\n## Do reasons survive a refit?\n\n" + note + table(heads, rows)

@@ -1,7 +1,8 @@
 """How true and how fast are the explanations people decide by? ``make bench-practice`` measures.
 
 For each table a default model, and on rows it has not seen: groups of columns, units of the
-probability, and all pairs of features, each against the model's own game by random orders.
+probability, and all pairs of features, each against the model's own game by random orders. Beside
+boosted trees (:mod:`~bench.practice.trees`): the speed of pairs, and how stable reasons are.
 """
 
 from __future__ import annotations
@@ -16,37 +17,22 @@ import pandas as pd
 import torch
 
 from bench import runner
+from bench.practice import trees
 from bench.practice.page import write_page
-from bench.tables import data
+from bench.practice.tables import table
 from sasanet import SASANetClassifier
-from sasanet.datasets import load_german_credit, make_gaussian_probit
 from sasanet.shapley import game_of, sampled_interactions
 
 TABLES = ("german credit", "higgs_64k", "three classes")
 ROWS, ORDERS = 64, 2_000
 PAIR_ROWS, PAIR_SAMPLES = 8, 400
 SPEED_ROWS = 200
-TRAINING_ROWS = 10_000
 GROUP = 2  # columns
-
-
-def _table(name: str) -> tuple[pd.DataFrame, Any, pd.DataFrame]:
-    """Return training rows, their labels, and other rows."""
-    if name == "german credit":
-        X, y = load_german_credit()
-        return X[:750], y[:750], X[750:]
-    if name == "three classes":
-        table = make_gaussian_probit(5_000, n_features=12, correlation=0.4)
-        product = table.X.iloc[:, 0] * table.X.iloc[:, 1] + table.X.iloc[:, 2]
-        labels = pd.qcut(product, 3, labels=["low", "middle", "high"])
-        return table.X[:4_000], labels[:4_000], table.X[4_000:]
-    split = next(data.splits(name))
-    return split.X_train[:TRAINING_ROWS], split.y_train[:TRAINING_ROWS], split.X_test
 
 
 def measure(name: str) -> dict[str, Any]:
     """Fit a default model and measure all three."""
-    X, y, rows = _table(name)
+    X, y, rows = table(name)
     model = SASANetClassifier(random_state=0).fit(X, y)
     columns = list(X.columns)
     starts = range(0, len(columns) - GROUP + 1, GROUP)
@@ -93,7 +79,11 @@ def _speed(explain: Callable[[], object]) -> float:
     return SPEED_ROWS / (time.perf_counter() - start)
 
 
-JOBS: dict[str, runner.Job] = {name.replace(" ", "_"): partial(measure, name) for name in TABLES}
+JOBS: dict[str, runner.Job] = {
+    **{name.replace(" ", "_"): partial(measure, name) for name in TABLES},
+    **{f"pairs-{name}": partial(trees.pair_speed, name) for name in ("higgs_64k", "probit")},
+    "stability-german_credit": partial(trees.stability, "german credit"),
+}
 
 
 if __name__ == "__main__":

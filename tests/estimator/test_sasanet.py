@@ -160,7 +160,7 @@ def test_an_unknown_level_warns_once_and_still_predicts(fitted):
         (lambda X, y: (X, y[:-1]), "inconsistent numbers of samples"),
         (lambda X, y: (X, np.zeros(len(y))), "at least two classes"),
         (lambda X, y: (X.assign(age=np.inf), y), "infinity"),
-        (lambda X, y: (X.assign(day=pd.Timestamp("2020-01-01")), y), "dates"),
+        (lambda X, y: (X.assign(day=pd.Timedelta(days=1)), y), "durations"),
         (lambda X, y: (X[:0], y[:0]), "0 sample"),
         (lambda X, y: (pd.concat([X, X[["age"]]], axis=1), y), "unique"),
         (lambda X, _: (X, None), "requires y to be passed"),

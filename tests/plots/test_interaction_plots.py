@@ -5,7 +5,14 @@ import pytest
 from matplotlib import pyplot
 
 from sasanet.errors import InvalidInputError
-from sasanet.plots import interactions_data, plot_interactions
+from sasanet.plots import (
+    interaction_network_data,
+    interactions_data,
+    partner_data,
+    plot_interaction_network,
+    plot_interactions,
+    plot_partner,
+)
 from small_models import fitted, rows
 
 
@@ -48,3 +55,44 @@ def test_one_class_and_one_row_are_chosen():
     assert not np.allclose(found.loc[other.index, other.columns], other)
     with pytest.raises(InvalidInputError, match="row must be from 0 to 7"):
         interactions_data(fitted("binary"), X, row=8)
+
+
+def test_the_network_shows_the_strongest_pairs():
+    model, X = fitted("binary"), rows(8)
+    pairs = 2 * np.abs(model.interactions(X)).mean(axis=0)
+    data = interaction_network_data(model, X, top=5)
+    names = list(X.columns)
+    for line in data.itertuples():
+        assert line.interaction == pairs[names.index(line.feature), names.index(line.other)]
+    upper = np.sort(pairs[np.triu_indices(12, 1)])[::-1]
+    np.testing.assert_array_equal(data["interaction"], upper[:5])
+    assert not np.allclose(data["interaction"], upper[1:6])  # the twin: not the strongest
+    ax = plot_interaction_network(model, X, top=5)
+    widths = [line.get_linewidth() for line in ax.lines]
+    assert len(widths) == 5
+    assert max(widths) == widths[-1] == 6.0
+    assert {text.get_text() for text in ax.texts} == {*data["feature"], *data["other"]}
+    one = plot_interaction_network(model, X, row=0, top=30)
+    signs = interaction_network_data(model, X, row=0, top=30)["interaction"][::-1] < 0
+    assert [line.get_linestyle() == "--" for line in one.lines] == signs.tolist()
+    assert 0 < signs.sum() < 30
+
+
+def test_a_feature_is_coloured_by_its_strongest_partner():
+    model, X = fitted("binary"), rows()
+    found = partner_data(model, X, X.columns[0])
+    values = np.abs(model.interactions(X))[:, 0]
+    values[:, 0] = 0
+    assert found.attrs["partner"] == X.columns[values.mean(axis=0).argmax()]
+    np.testing.assert_array_equal(found["attribution"], model.explain(X).values[:, 0])
+    ax = plot_partner(model, X, X.columns[0])
+    known = found["value"].notna() & found["partner_value"].notna()
+    drawn = ax.collections[-1]
+    np.testing.assert_allclose(drawn.get_offsets()[:, 1], found["attribution"][known])
+    np.testing.assert_allclose(drawn.get_array(), found["partner_value"][known])
+    other = partner_data(model, X, X.columns[0], X.columns[5])
+    assert other.attrs["partner"] == X.columns[5]
+    with pytest.raises(InvalidInputError, match="no feature 'x'"):
+        partner_data(model, X, "x")
+    with pytest.raises(InvalidInputError, match="choose one of"):
+        partner_data(fitted("classes"), X, X.columns[0])

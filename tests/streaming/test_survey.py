@@ -99,3 +99,22 @@ def test_too_many_classes_are_refused():
     table = pd.DataFrame({"a": np.arange(10_500.0)})
     with pytest.raises(InvalidInputError, match="at most 10,000 classes"):
         surveyed(table, TableEncoder(), 3, many).target.summary()
+
+
+def test_dates_are_learned_in_parts_by_any_number_of_workers():
+    days = pd.Series(pd.date_range("2024-01-01", periods=900, freq="7h")).sample(
+        900, random_state=0
+    )
+    table = pd.DataFrame({"day": days.reset_index(drop=True), "n": np.arange(900.0)})
+    table.loc[::13, "day"] = pd.NaT
+    whole = TableEncoder().fit(table)
+    one, two = surveyed(table[:400], TableEncoder()), surveyed(table[400:], TableEncoder())
+    one.merge(two)
+    found = one.learn(TableEncoder())
+    assert found.columns[0].kind == "dates"
+    for part, other in zip(found.columns[0].parts, whole.columns[0].parts, strict=True):
+        assert (part.name, set(part.levels)) == (other.name, set(other.levels))
+        np.testing.assert_allclose(part.knots, other.knots, rtol=1e-9)
+    plain = surveyed(table[:400].assign(day="x"), TableEncoder())
+    with pytest.raises(InvalidInputError, match="'day' must hold one kind of cells"):
+        plain.merge(surveyed(table[400:], TableEncoder()))

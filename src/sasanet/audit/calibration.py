@@ -42,9 +42,9 @@ def calibrate(
             f"squares, got {model.target_.scale:.1e}; leave y out, or divide the target and fit "
             "again"
         )
-    present, n_features = ~cells.isnan(), cells.shape[1]
+    present = model.network_.present(cells)
     records, residuals, by_chance = [], [], []
-    for size in _sizes(n_features):
+    for size in _sizes(present.shape[1]):
         known = (positions(random_orders(present, generator)) < size) & present
         output = inference.coalition_outputs(model.network_, cells, known[:, None])
         record, residual, errors = _one_size(size, output, numbers, model.target_)

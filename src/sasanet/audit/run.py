@@ -244,7 +244,7 @@ def _order_gap(
     found = []
     with torch.no_grad(), steady_heap():
         for part in cells.to(next(network.parameters()).device).split(_CHUNK_ROWS):
-            kept = random_coalitions(~part.isnan(), generator)
+            kept = random_coalitions(network.present(part), generator)
             vectors = network.marginal.cell_vectors(part, kept)
             outputs = [
                 network.marginal.contributions(vectors, kept, random_orders(kept, generator)).sum(1)

@@ -59,6 +59,7 @@ class BaselineModel(TabularModel):
 
     def _make_network(self, data: FitData, settings: Hyperparameters) -> BaselineNetwork:
         del settings
+        data.encoder.refuse_bags(type(self).__name__)
         return self._make_baseline(data.columns, data.n_outputs)
 
     def _make_phases(self, data: FitData, settings: Hyperparameters) -> Sequence[Phase]:

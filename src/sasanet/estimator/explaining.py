@@ -181,6 +181,11 @@ class ExplainingModel(CertifiedModel):
         return self
 
     def _check_can_learn(self) -> None:
+        if bags := [column.name for column in self.encoder_.columns if column.parts]:
+            raise InvalidInputError(
+                "learn_attributions needs columns of numbers and categories, got others: "
+                f"{', '.join(map(repr, bags[:5]))}; their attributions come from the formula"
+            )
         formula = isinstance(self.network_.attribution, ClosedFormAttribution)
         if not formula or not can_distil(self.network_.marginal):
             raise InvalidInputError(

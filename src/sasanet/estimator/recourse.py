@@ -73,6 +73,10 @@ def read_candidates(change: Any, encoder: TableEncoder, table: pd.DataFrame) -> 
     for name, allowed in change.items():
         position = encoder.names.index(name)
         column = encoder.columns[position]
+        if column.parts:
+            raise InvalidInputError(
+                f"change must name numbers or categories, got {name!r}, a column of {column.kind}"
+            )
         values = _allowed_values(column, allowed, table.iloc[:, position])
         cells = encoder.place(position, values)
         found.append(Candidates(position, values, cells, column.kind == "number"))

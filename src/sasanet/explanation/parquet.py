@@ -32,13 +32,20 @@ def save(e: Explanation, path: str | Path) -> None:
             with draft.open("xb") as file:
                 pq.write_table(_to_table(e, pa), file, write_page_checksum=True)
             came = load(draft).data
-            changed = [name for name in came if not came[name].equals(e.data[name])]
+            changed = [name for name in came if not _same(came[name], e.data[name])]
             if changed or not came.index.equals(e.data.index):
                 raise ValueError(f"column {changed or 'of row labels'} would come back changed")
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InvalidInputError(
             f"Parquet must keep every cell, got {error}; turn that column into text first"
         ) from error
+
+
+def _same(came: pd.Series, given: pd.Series) -> bool:
+    """Tell whether a column is unchanged; whatever stands for a missing object is the same."""
+    if given.dtype != object:
+        return came.equals(given)
+    return came.where(came.notna(), None).equals(given.where(given.notna(), None))
 
 
 def load(path: str | Path) -> Explanation:

@@ -6,11 +6,14 @@ do. A measurement may be undefined, or so close to 1 that a few digits would say
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from sasanet.table.bags.calendar_names import MONTHS, WEEKDAYS
 
 MISSING = "(missing)"
 
@@ -78,18 +81,34 @@ def cell_text(cell: Any) -> str:
     --------
     >>> cell_text(0.1 + 0.2), cell_text("clerk"), cell_text(True)
     ('0.3', 'clerk', 'True')
+    >>> cell_text(dt.datetime(2026, 11, 15)), cell_text(dt.datetime(2026, 11, 15, 14, 30))
+    ('2026-11-15', '2026-11-15 14:30')
     """
+    if isinstance(cell, dt.date) and cell == cell:  # NaT is a date that differs from itself
+        return cell.isoformat()[:10] + _clock(cell)
     return f"{cell:.6g}" if isinstance(cell, float | np.floating) else str(cell)
 
 
+def _clock(day: dt.date) -> str:
+    """Return the time of day after a space; nothing at midnight, where days begin."""
+    if not isinstance(day, dt.datetime) or not (day.hour or day.minute or day.second):
+        return ""
+    return f" {day:%H:%M:%S}" if day.second else f" {day:%H:%M}"
+
+
 def cell_in_sentence(cell: Any) -> str:
-    """Return a cell as part of a sentence: text in quotes, numbers compact.
+    """Return a cell as part of a sentence: text in quotes, numbers compact, days by name.
 
     Examples
     --------
     >>> cell_in_sentence("clerk"), cell_in_sentence(1169.0), cell_in_sentence(4)
     ("'clerk'", '1169', '4')
+    >>> cell_in_sentence(dt.datetime(2026, 11, 15, 14, 30))
+    'Sunday 15 November 2026, 14:30'
     """
+    if isinstance(cell, dt.date) and cell == cell:
+        day = f"{WEEKDAYS[cell.weekday()]} {cell.day} {MONTHS[cell.month - 1]} {cell.year}"
+        return day + _clock(cell).replace(" ", ", ")
     if isinstance(cell, str):
         return repr(cell)
     return compact(float(cell)) if isinstance(cell, float | np.floating) else str(cell)

@@ -42,6 +42,8 @@ def _type_of(column: Column) -> Any:
     """
     from mlflow.types.schema import AnyType
 
+    if column.parts:  # dates may come as text of JSON, too
+        return AnyType()
     if column.kind == "number":
         return "double" if any(knot % 1 for knot in column.knots) else AnyType()
     kind = family(column.levels[0]) if column.levels else "text"

@@ -44,7 +44,7 @@ def outputs(network: TabularNetwork, cells: Tensor) -> Tensor:
     """Return the output of every row from its present cells: [n, N] → [n, K]."""
 
     def predict(part: Tensor, _: slice) -> tuple[Tensor, ...]:
-        return (network.values(part, ~part.isnan()[:, None])[:, 0],)
+        return (network.values(part, network.present(part)[:, None])[:, 0],)
 
     (result,) = in_chunks(network, cells, 1, predict)
     return result.double()
@@ -91,7 +91,7 @@ def profiles(network: SASANet, cells: Tensor) -> Tensor:
     """Return the position profiles φ_{i,k} of every row: [n, N] → [n, N, R, K]."""
 
     def profile(part: Tensor, _: slice) -> tuple[Tensor, ...]:
-        return (network.profiles(part, ~part.isnan())[0],)
+        return (network.profiles(part, network.present(part))[0],)
 
     (result,) = in_chunks(network, cells, 1, profile)
     return result.double()

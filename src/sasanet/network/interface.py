@@ -22,6 +22,10 @@ class TabularNetwork(nn.Module):
         """
         raise NotImplementedError
 
+    def present(self, cells: Tensor) -> Tensor:
+        """Return which features every row has: here one cell each, [B, N] → [B, N] bool."""
+        return ~cells.isnan()
+
     def parts(self, names: Sequence[str]) -> list[nn.Parameter]:
         """Return the parameters of the named modules, each once."""
         named = (self.get_submodule(name) for name in names)

@@ -75,12 +75,12 @@ class PlayerGame:
 
     def present(self, cells: Tensor) -> Tensor:
         """Return which players have any cell: [B, N] → [B, P] bool."""
-        return (~cells.isnan()).float() @ self._weights(cells).mT > 0
+        return self.network.present(cells).float() @ self._weights(cells).mT > 0
 
     def values(self, cells: Tensor, coalitions: Tensor) -> Tensor:
         """Return v of every coalition of players: [B, N], [B, S, P] bool → [B, S, K]."""
         features = coalitions.float() @ self._weights(cells) > 0
-        values = self.network.values(cells, features & ~cells.isnan()[:, None])
+        values = self.network.values(cells, features & self.network.present(cells)[:, None])
         return self._in_units(values)
 
     def value_contributions(self, cells: Tensor, present: Tensor) -> Contributions:
@@ -92,7 +92,7 @@ class PlayerGame:
 
         Shape: cells [B, N], present [B, P] → φ [B, P, K], output [B, K].
         """
-        value = self.marginal.member_values(cells, ~cells.isnan()[:, None])[:, 0]
+        value = self.marginal.member_values(cells, self.network.present(cells)[:, None])[:, 0]
         own, output = self._vectors(cells), self._in_units(value.mean(1))
         formula = ClosedFormAttribution(len(self.membership), points=1)
         if self.base is not None:
@@ -136,7 +136,7 @@ class PlayerGame:
 
     def _vectors(self, cells: Tensor) -> Tensor:
         """Return every player's vector for each member of the network: [B, N] → [B, P, M, D]."""
-        vectors = self.marginal.cell_vectors(cells, ~cells.isnan())
+        vectors = self.marginal.cell_vectors(cells, self.network.present(cells))
         own = self.marginal.member_vectors(vectors)
         return torch.einsum("pn,bnmd->bpmd", self._weights(cells), own)
 

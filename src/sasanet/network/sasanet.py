@@ -75,9 +75,9 @@ class SASANet(TabularNetwork):
     def _embedding(self, width: int) -> CellEmbedding:
         arch = self.architecture
         layers = arch.number_layers if arch.numbers == "mlp" else None
-        activation = _ACTIVATIONS[arch.activation]()
+        columns, activation = self.columns, _ACTIVATIONS[arch.activation]()
         return make_embedding(
-            self.columns.places, self.columns.is_number, width, layers, activation
+            columns.places, columns.is_number, width, layers, activation, columns.owners
         )
 
     def _make_marginal(self, cap: float, dropout: float) -> MarginalModule:
@@ -133,8 +133,11 @@ class SASANet(TabularNetwork):
         return isinstance(self.attribution, ClosedFormAttribution) and self.attribution.is_exact
 
     def present(self, cells: Tensor) -> Tensor:
-        """Return which players a row has: here, which cells: [B, N] → [B, N] bool."""
-        return ~cells.isnan()
+        """Return which players a row has: those columns whose first cell is not missing.
+
+        Shape: cells [B, C] → [B, N] bool; C is N, and more where columns are bags.
+        """
+        return ~cells[:, : len(self.columns)].isnan()
 
     def profiles(
         self,

@@ -163,7 +163,7 @@ def _check(columns: tuple[Column, ...]) -> None:
         if column.kind not in _KINDS:
             raise InvalidInputError(
                 f"Columns must be numbers or categories in ONNX, got {column.name!r}, a "
-                f"{column.kind}; make numbers or categories of it and fit anew"
+                f"column of {column.kind}; make numbers or categories of it and fit anew"
             )
 
 

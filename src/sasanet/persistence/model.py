@@ -26,7 +26,6 @@ from sasanet.persistence.description import (
     read_learned,
     read_model,
 )
-from sasanet.table.columns import Columns
 from sasanet.validation import read_path
 
 
@@ -170,7 +169,7 @@ def _read_tensors(folder: Path, content: bytes) -> dict[str, Any]:
 def _rebuild(saved: dict[str, Any], weights: dict[str, Any]) -> SASANetModel:
     """Return the model; its network is built only when its size fits the weights."""
     model = read_model(saved)
-    columns = Columns(model.encoder_.places, model.encoder_.is_number)
+    columns = model.encoder_.layout
     n_outputs, n_weights = len(model.target_.base), sum(t.numel() for t in weights.values())
     architecture = read_architecture(saved, columns, n_outputs, n_weights)
     network = SASANet(columns, n_outputs, architecture, read_cap(saved), dropout=0.0)

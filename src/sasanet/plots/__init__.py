@@ -20,7 +20,13 @@ from sasanet.plots.audit import (
 from sasanet.plots.dependence import dependence_data, plot_dependence
 from sasanet.plots.drift import drift_data, plot_drift
 from sasanet.plots.history import history_data, plot_history
-from sasanet.plots.interactions import interactions_data, plot_interactions
+from sasanet.plots.interactions import (
+    interaction_network_data,
+    interactions_data,
+    plot_interaction_network,
+    plot_interactions,
+)
+from sasanet.plots.partner import partner_data, plot_partner
 from sasanet.plots.profile import plot_profile, profile_data
 from sasanet.plots.waterfall import plot_waterfall, waterfall_data
 
@@ -32,7 +38,9 @@ __all__ = [
     "dependence_data",
     "drift_data",
     "history_data",
+    "interaction_network_data",
     "interactions_data",
+    "partner_data",
     "plot_arrival",
     "plot_audit",
     "plot_calibration",
@@ -40,7 +48,9 @@ __all__ = [
     "plot_dependence",
     "plot_drift",
     "plot_history",
+    "plot_interaction_network",
     "plot_interactions",
+    "plot_partner",
     "plot_profile",
     "plot_value_curve",
     "plot_waterfall",

@@ -42,7 +42,8 @@ def dependence_data(
     top : int
         How many levels of a category to show, the most frequent first; the rest is one line.
     as_levels : bool, optional
-        Whether numbers are codes; by default a column of numbers is cut into bins of equal count.
+        Whether numbers are codes; by default a column of numbers or of times is cut into bins of
+        equal count.
 
     Returns
     -------
@@ -67,9 +68,12 @@ def dependence_data(
     column = one.data.iloc[:, 0].infer_objects()
     values = one.values[:, 0]
     present = column.notna().to_numpy()
+    times = column.dtype.kind == "M"
     if as_levels is None:
-        as_levels = not _is_number(column)
-    if as_levels:
+        as_levels = not (_is_number(column) or times)
+    if times and not as_levels:
+        lines = _time_lines(column[present], values[present])
+    elif as_levels:
         # A categorical column lists levels that no row has: only the cells themselves count.
         lines = _level_lines(column[present].astype(object).map(str), values[present], top)
     else:
@@ -173,6 +177,17 @@ def _number_lines(numbers: Floats, values: Floats) -> list[list[object]]:
         high = cell_text(numbers[inside].max())
         label = low if low == high else f"{low} to {high}"
         lines.append(_line(label, _middle(numbers[inside]), values[inside]))
+    return lines
+
+
+def _time_lines(times: pd.Series, values: Floats) -> list[list[object]]:
+    """Return one line per bin of neighbouring times, in order."""
+    codes, lines = _bin_codes(np.asarray(times.astype(np.int64), dtype=np.float64)), []
+    for code in np.unique(codes):
+        inside = times[codes == code]
+        low, high = cell_text(inside.min()), cell_text(inside.max())
+        label = low if low == high else f"{low} to {high}"
+        lines.append(_line(label, np.nan, values[codes == code]))
     return lines
 
 

@@ -1,4 +1,4 @@
-"""Which pairs of features add something together: a heat map."""
+"""Which pairs of features add something together: a heat map, and a network."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import pandas as pd
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
 from sasanet.explanation.wording import short_names, signed
-from sasanet.plots.axes import new_axes
+from sasanet.plots.axes import LIGHT, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from sasanet.estimator.sasanet import SASANetModel
 
+_RED, _BLUE = "#b2182b", "#2166ac"
 _WRITTEN = 12  # features, up to which every cell shows its number
 
 
@@ -57,7 +58,7 @@ def interactions_data(
     >>> interactions_data(model, X[:20], output="Gentoo", top=3).shape
     (3, 3)
     """
-    values = _one_output(model, model.interactions(X), output)
+    values = one_output(model, model.interactions(X), output)
     if row is None:
         values = np.abs(values).mean(axis=0)
     elif isinstance(row, int) and 0 <= row < len(values):
@@ -69,14 +70,14 @@ def interactions_data(
     return pd.DataFrame(values[np.ix_(shown, shown)], index=names, columns=names)
 
 
-def _one_output(model: SASANetModel, values: Floats, output: str | None) -> Floats:
+def one_output(model: SASANetModel, values: Floats, output: str | None) -> Floats:
     """Return the interactions of one output: (n, d, d)."""
     if values.ndim == 3:
         return values
     names = [str(label) for label in model.target_.labels]
     if output is None or str(output) not in names:
         raise InvalidInputError(
-            f"A heat map shows one output, got output={output!r}; choose one of {names}"
+            f"A plot of pairs shows one output, got output={output!r}; choose one of {names}"
         )
     return values[..., names.index(str(output))]
 
@@ -139,3 +140,105 @@ def _write_numbers(ax: Axes, pairs: Floats, largest: float) -> None:
         dark = abs(pairs[i, j]) > 0.6 * largest
         text = signed(pairs[i, j]).lstrip("+")
         ax.text(j, i, text, ha="center", va="center", fontsize=6, color="w" if dark else "k")
+
+
+def interaction_network_data(
+    model: SASANetModel,
+    X: Any,
+    output: str | None = None,
+    row: int | None = None,
+    top: int = 12,
+) -> pd.DataFrame:
+    """Return the pairs that add most together, one line each, the strongest first.
+
+    Parameters
+    ----------
+    model, X, output, row
+        As for :func:`interactions_data`.
+    top : int
+        How many pairs to show.
+
+    Returns
+    -------
+    DataFrame
+        ``feature``, ``other`` and ``interaction``: the whole Shapley interaction index, the mean
+        absolute value over rows or, of one row, with its sign.
+
+    Examples
+    --------
+    >>> from sasanet import SASANetClassifier
+    >>> from sasanet.datasets import load_penguins
+    >>> X, y = load_penguins()
+    >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(X, y)
+    >>> interaction_network_data(model, X[:20], output="Gentoo", top=3).shape
+    (3, 3)
+    """
+    square = interactions_data(model, X, output, row, top=len(model.encoder_.names))
+    first, second = np.triu_indices(len(square), 1)
+    pairs = 2 * square.to_numpy()[first, second]
+    order = np.argsort(-np.abs(pairs), kind="stable")[:top]
+    names = square.index.to_numpy()
+    found = {"feature": names[first[order]], "other": names[second[order]]}
+    return pd.DataFrame({**found, "interaction": pairs[order]})
+
+
+def plot_interaction_network(
+    model: SASANetModel,
+    X: Any,
+    output: str | None = None,
+    row: int | None = None,
+    top: int = 12,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the pairs that add most together as lines between features on a circle.
+
+    Parameters
+    ----------
+    model, X, output, row, top
+        As for :func:`interaction_network_data`.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    Axes
+        One line per pair, as wide as the pair is strong. Of one row red pairs raise the output and
+        blue ones, dashed, lower it. Features without a line are left out.
+
+    Examples
+    --------
+    >>> from sasanet import SASANetClassifier
+    >>> from sasanet.datasets import load_penguins
+    >>> X, y = load_penguins()
+    >>> model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0).fit(X, y)
+    >>> len(plot_interaction_network(model, X[:20], output="Gentoo", top=3).lines)
+    3
+    """
+    data = interaction_network_data(model, X, output, row, top)
+    ax = new_axes((6.4, 5.2)) if ax is None else ax
+    names = list(dict.fromkeys([*data["feature"], *data["other"]]))
+    angles = np.pi / 2 - 2 * np.pi * np.arange(len(names)) / max(1, len(names))
+    places = dict(zip(names, np.stack([np.cos(angles), np.sin(angles)], 1), strict=True))
+    largest = float(data["interaction"].abs().max()) or 1.0
+    sizes = data["interaction"].to_numpy() / largest
+    for i in range(len(data))[::-1]:  # the strongest lies on top
+        size = float(sizes[i])
+        colour = _BLUE if size < 0 else _RED if row is not None else LIGHT
+        x, y = np.stack([places[data["feature"][i]], places[data["other"][i]]]).T
+        style = "--" if size < 0 else "-"
+        ax.plot(x, y, style, color=colour, lw=0.5 + 5.5 * abs(size), solid_capstyle="round")
+    _write_names(ax, places)
+    what = "mean absolute interaction" if row is None else "interaction of one row"
+    width = f"{signed(largest).lstrip('+')} ({model.target_.units})"
+    ax.set_title(f"widest line: {what} {width}", fontsize=9)
+    return ax
+
+
+def _write_names(ax: Axes, places: dict[str, Floats]) -> None:
+    """Write every feature's name outside of its place on the circle."""
+    for name, short in zip(places, short_names([*places], 24), strict=True):
+        x, y = places[name]
+        side = "center" if abs(x) < 0.2 else "left" if x > 0 else "right"
+        ax.annotate(short, (1.08 * x, 1.08 * y), ha=side, va="center", fontsize=9)
+    ax.set(xlim=(-1.9, 1.9), ylim=(-1.25, 1.25), aspect="equal")
+    ax.set_axis_off()

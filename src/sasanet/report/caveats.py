@@ -13,8 +13,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sasanet.arrays import Masks
+from sasanet.explanation.wording import cell_text
+from sasanet.table.bags.parts import beyond, training_range
 from sasanet.table.columns import Column
-from sasanet.table.reading import read_numbers
 
 _LARGE_ERROR = 0.05  # the share of rows
 _MOST_ROWS, _MOST_COLUMNS = 10, 8  # listed with each caveat
@@ -63,7 +64,8 @@ def find_caveats(
     columns: tuple[Column, ...],
     errors: NDArray[np.float64] | None,
 ) -> list[Caveat]:
-    """Return the caveats of rows: data and cells (n, d), errors (n,) where labels are known."""
+    """Return the caveats of rows: data (n, d), cells (n, N), errors (n,) where labels are known."""
+    cells = cells[:, : len(columns)]  # of bags the first part
     missing = np.isnan(cells)
     unseen = (cells == 0) & [column.kind == "category" for column in columns]
     examples = [_examples(data.iloc[:, j], unseen[:, j]) for j in range(len(columns))]
@@ -119,18 +121,13 @@ def _by_cell(key: str, cells: Masks, columns: tuple[Column, ...], notes: list[st
 
 def _beyond(data: pd.DataFrame, columns: tuple[Column, ...]) -> Masks:
     """Return which numbers lie outside the range of training: (n, d)."""
-    found = np.zeros(data.shape, dtype=bool)
-    for j, column in enumerate(columns):
-        if column.kind == "number" and column.seen:  # of an empty column no range is known
-            values = read_numbers(data.iloc[:, j], column.name)
-            found[:, j] = (values < column.knots[0]) | (values > column.knots[-1])
-    return found
+    found = [beyond(data.iloc[:, j], column) for j, column in enumerate(columns)]
+    return np.stack(found, axis=1)
 
 
 def _range(column: Column) -> str:
-    if column.kind != "number":
-        return ""
-    return f"training: {column.knots[0]:.6g} to {column.knots[-1]:.6g}"
+    ends = training_range(column)
+    return "" if ends is None else f"training: {cell_text(ends[0])} to {cell_text(ends[1])}"
 
 
 def _examples(series: pd.Series, unseen: Masks) -> str:

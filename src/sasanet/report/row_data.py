@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sasanet.explanation.explanation import Explanation
-from sasanet.explanation.wording import shorten
+from sasanet.explanation.wording import cell_text, shorten
 from sasanet.network.export import PortableNetwork
 from sasanet.report.packing import pack, packed_size
 from sasanet.table.columns import Column
@@ -35,6 +35,8 @@ def used_places(cells: Cells, columns: tuple[Column, ...]) -> list[NDArray[np.in
     for j, column in enumerate(columns):
         if column.kind == "number":
             found.append(np.arange(column.places))
+        elif column.parts:  # the page evaluates no bags
+            found.append(np.zeros(1, dtype=np.intp))
         else:
             present = cells[~np.isnan(cells[:, j]), j].astype(np.intp)
             found.append(np.union1d(present, [0]))
@@ -66,7 +68,7 @@ def cell_bytes(data: pd.DataFrame, columns: tuple[Column, ...]) -> int:
             numbers += int(_number_kind(values, np.array(column.knots))[1])
         else:
             numbers += 2
-            texts += text_bytes(map(page_text, read_levels(data.iloc[:, j], column.name)[1]))
+            texts += text_bytes(map(page_text, _levels(data.iloc[:, j], column)[1]))
     return numbers * 4 // 3 + texts // len(data) + 1
 
 
@@ -115,16 +117,26 @@ def _pack_column(
             values = np.full_like(values, np.nan)
         packed = pack(values, _number_kind(values, knots))
         return {"name": column.name, "values": packed, "knots": pack(knots, "f8")}
-    codes, levels = read_levels(series, column.name)
+    codes, levels = _levels(series, column)
     place_of = np.zeros(len(levels), dtype=np.intp)
     present = codes >= 0
-    place_of[codes[present]] = np.searchsorted(places, cells[present])
+    if not column.parts:
+        place_of[codes[present]] = np.searchsorted(places, cells[present])
     return {
         "name": column.name,
         "words": [page_text(level) for level in levels],
         "places": place_of.tolist(),
         "codes": pack(np.where(present, codes, _MISSING), "u2"),
     }
+
+
+def _levels(series: pd.Series, column: Column) -> tuple[NDArray[Any], list[Any]]:
+    """Return codes (−1 is missing) and what they stand for: levels, or bags as text."""
+    if not column.parts:
+        return read_levels(series, column.name)
+    texts = series.astype(object).map(cell_text).where(series.notna())
+    codes, found = pd.factorize(texts)
+    return codes, found.tolist()
 
 
 def _number_kind(values: NDArray[np.float64], knots: NDArray[np.float64]) -> str:

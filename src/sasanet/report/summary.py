@@ -37,6 +37,7 @@ from sasanet.report.row_data import (
     text_bytes,
     used_places,
 )
+from sasanet.table.columns import count_kinds
 from sasanet.table.encoder import EncodedTable
 
 _AUDITED_ROWS, _AUDIT_ORDERS = 128, 200
@@ -134,7 +135,7 @@ def _predict(model: Any, encoded: EncodedTable) -> Floats:
 
 def _without_each(model: SASANetModel, encoded: EncodedTable) -> Floats:
     """Return v(N∖i) of every row and feature, raw: (n, d, K)."""
-    n, d = encoded.cells.shape
+    n, d = len(encoded), len(model.encoder_.names)
     masks = np.broadcast_to(~np.eye(d, dtype=bool), (n, d, d))
     return model.value(encoded, masks).reshape(n, d, -1)
 
@@ -166,15 +167,13 @@ def _facts(results: Results, group: str | None) -> dict[str, Any]:
 def _describe(model: SASANetModel, target: str) -> list[tuple[str, str]]:
     """Return what the model is, as pairs of a term and its description."""
     columns, shape = model.encoder_.columns, model.network_.architecture
-    n_numbers = sum(column.kind == "number" for column in columns)
-    kinds = f"{n_numbers} numbers, {len(columns) - n_numbers} categories"
     members = f" of {shape.members} members" if shape.members > 1 else ""
     weights = sum(parameter.numel() for parameter in model.network_.parameters())
     predicts, base = _describe_target(model, target)
     return [
         ("Kind", f"{type(model).__name__}, a {shape.marginal} network{members}"),
         ("Predicts", predicts),
-        ("From", f"{len(columns)} features: {kinds}"),
+        ("From", f"{len(columns)} features: {count_kinds(columns)}"),
         ("Base value", base),
         ("Size", f"{weights:,} weights; {_describe_training(model.history_)}"),
     ]
@@ -307,9 +306,10 @@ def _dependence(explanation: Explanation, model: SASANetModel) -> list[dict[str,
     most = max(_FEWEST_DEPENDENCE, min(_DEPENDENCE, _DEPENDENCE_TABLES // len(parts)))
     for name in map(str, explanation.importance().index[:most]):
         levels = kinds[name] == "category"
-        tables = [dependence_data(part, name, as_levels=levels) for part in parts]
+        plain = levels if kinds[name] in ("number", "category") else None
+        tables = [dependence_data(part, name, as_levels=plain) for part in parts]
         lines = [[_rounded(line) for line in table.itertuples(index=False)] for table in tables]
-        found.append({"name": name, "levels": levels, "outputs": lines})
+        found.append({"name": name, "levels": levels or plain is None, "outputs": lines})
     return found
 
 

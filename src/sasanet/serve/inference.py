@@ -12,9 +12,10 @@ import pandas as pd
 
 from sasanet.arrays import Floats
 from sasanet.explanation.explanation import Explanation
-from sasanet.explanation.wording import compact
+from sasanet.explanation.wording import cell_text, compact
 from sasanet.serve.metrics import Metrics
 from sasanet.serve.reading import Rows, shown
+from sasanet.table.bags.parts import beyond, training_range
 from sasanet.table.encoder import EncodedTable
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def answer(queries: Sequence[Query], metrics: Metrics) -> list[Answer]:
     if first.explain:
         explanation = served.model.explain(encoded, n_orders=first.n_orders)
     strange = find_warnings(served, encoded)
-    metrics.observe_rows(served, strange, encoded.cells, explanation)
+    metrics.observe_rows(served, strange, encoded.cells[:, : len(names)], explanation)
     whole = Answer(
         served,
         predictions,
@@ -122,21 +123,25 @@ class Strange:
             if self.unknown_level[row, j]:
                 what = f"has the level {shown(cell)}, which training never had; it tells nothing"
             else:
-                low, high = compact(column.knots[0]), compact(column.knots[-1])
-                what = f"is {shown(cell)}, outside {low} to {high}; it counts as the nearer end"
+                low, high = map(_end, training_range(column) or ())
+                told = cell_text(cell) if column.parts else shown(cell)
+                what = f"is {told}, outside {low} to {high}; it counts as the nearer end"
             found.append(f"Column {shown(column.name)} {what}.")
         return found
 
 
+def _end(value: Any) -> str:
+    """Return one end of a column's range."""
+    return compact(value) if isinstance(value, float) else cell_text(value)
+
+
 def find_warnings(served: Served, encoded: EncodedTable) -> Strange:
     """Return which cells are levels or numbers that training did not have."""
-    unknown = np.zeros(encoded.cells.shape, dtype=bool)
-    outside = np.zeros(encoded.cells.shape, dtype=bool)
+    unknown = np.zeros((len(encoded), len(served.columns)), dtype=bool)
+    outside = np.zeros_like(unknown)
     for j, column in enumerate(served.columns):
         if column.kind == "category":
             unknown[:, j] = encoded.cells[:, j] == 0
-        elif column.kind == "number" and column.seen:
-            values = encoded.table.iloc[:, j].astype(float).to_numpy()
-            with np.errstate(invalid="ignore"):
-                outside[:, j] = (values < column.knots[0]) | (values > column.knots[-1])
+        else:
+            outside[:, j] = beyond(encoded.table.iloc[:, j], column)
     return Strange(unknown, outside, served, encoded.table)

@@ -6,17 +6,22 @@ checks can be encoded, so no request can spoil the batch that it shares with oth
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
+
+from sasanet.errors import InvalidInputError
 from sasanet.explanation.wording import shorten
 from sasanet.serve.limits import Limits, Refusal, unusable
+from sasanet.table.bags.dates import read_times
 from sasanet.table.columns import Column
 
-Cell = str | bool | int | float | None
+Cell = str | bool | int | float | dt.datetime | None
 _SHOWN = 80  # characters of a name or value that an answer repeats
 _EXACT = 2**53  # beyond it a float may be another number than the integer that was sent
 
@@ -175,14 +180,15 @@ def _checked(
 ) -> Rows:
     cells = []
     for column in columns:
-        read = _number if column.kind == "number" else _level
+        read = _READERS.get(column.kind, _level)
         values = table[column.name]
-        cells.append([None if v is None else read(v, column.name, limits) for v in values])
+        cells.append([None if v is None else read(v, column, limits) for v in values])
     return Rows(cells, n_rows, ignored)
 
 
-def _number(value: Any, name: str, limits: Limits) -> Cell:
+def _number(value: Any, column: Column, limits: Limits) -> Cell:
     del limits
+    name = column.name
     if type(value) not in (int, float):
         raise unusable(f"Column {shown(name)} must hold numbers or null, got {_kind(value)}.")
     try:
@@ -194,7 +200,8 @@ def _number(value: Any, name: str, limits: Limits) -> Cell:
     return float(value) if abs(value) > _EXACT else value
 
 
-def _level(value: Any, name: str, limits: Limits) -> Cell:
+def _level(value: Any, column: Column, limits: Limits) -> Cell:
+    name = column.name
     if isinstance(value, str):
         if len(value) > limits.text_length:
             raise unusable(
@@ -207,5 +214,26 @@ def _level(value: Any, name: str, limits: Limits) -> Cell:
     if isinstance(value, bool):
         return value
     if type(value) in (int, float):
-        return _number(value, name, limits)
+        return _number(value, column, limits)
     raise unusable(f"Column {shown(name)} must hold text, numbers, true, false or null.")
+
+
+def _date(value: Any, column: Column, limits: Limits) -> Cell:
+    """Return a date or time written in ISO 8601."""
+    if not isinstance(value, str) or len(value) > limits.text_length:
+        raise unusable(
+            f"Column {shown(column.name)} must hold dates such as '2026-11-15T14:30' or null, got "
+            f"{_kind(value)}."
+        )
+    try:
+        times = read_times(pd.Series([value], dtype=object), column.name, column.zone)
+    except InvalidInputError:
+        clock = f"with their offset, such as +01:00 (training: {column.zone})"
+        zone = clock if column.zone else "without an offset"
+        raise unusable(
+            f"Column {shown(column.name)} must hold dates of ISO 8601 {zone}, got {shown(value)}."
+        ) from None
+    return times[0].to_pydatetime(warn=False)
+
+
+_READERS = {"number": _number, "dates": _date}

@@ -11,6 +11,7 @@ from typing import Any
 
 import sasanet
 from sasanet.serve.registry import Served
+from sasanet.table.bags.parts import training_range
 from sasanet.table.columns import Column
 
 _MOST_LEVELS = 50  # that a schema lists; of more it gives some examples
@@ -38,6 +39,14 @@ def describe_column(column: Column) -> dict[str, Any]:
         if column.seen:
             found |= {"minimum": column.knots[0], "maximum": column.knots[-1]}
         return found
+    if column.kind == "dates":
+        ends = [end.isoformat() for end in training_range(column) or ()]
+        covered = f", from {ends[0]} to {ends[1]} in training" if ends else ""
+        offset = "with its offset" if column.zone else "without an offset"
+        return {
+            "type": ["string", "null"],
+            "description": f"A date or time of ISO 8601 {offset}{covered}",
+        }
     if len(column.levels) > _MOST_LEVELS:
         return {"examples": list(column.levels[:3]), "description": f"{len(column.levels)} levels"}
     return {"enum": [*column.levels, None]}

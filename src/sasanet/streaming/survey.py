@@ -17,6 +17,7 @@ from sasanet.errors import InvalidInputError, UniqueLevelsWarning, warn_user
 from sasanet.streaming.levels import MOST_LEVELS, LevelSketch
 from sasanet.streaming.quantiles import Moments, QuantileSketch
 from sasanet.streaming.sample import RowSample
+from sasanet.table.bags.parts import bag_kind, begin, expand, with_parts
 from sasanet.table.columns import Column
 from sasanet.table.encoder import TableEncoder
 from sasanet.table.learning import (
@@ -41,9 +42,14 @@ class ColumnSketch:
     as_category: bool
     numbers: QuantileSketch | None = None
     levels: LevelSketch | None = None
+    bag: Column | None = None
+    parts: dict[str, ColumnSketch] = field(default_factory=dict)  # of a bag
 
     def add(self, series: pd.Series) -> None:
         """Count the cells of more rows."""
+        if self.numbers is None and self.levels is None and self._is_bag(series):
+            self._add_parts(series)
+            return
         kind = column_kind(series, self.name, self.as_category)
         if kind == "category" or (kind and self.levels is not None):
             self._become_levels().add(series, self.name)
@@ -52,8 +58,22 @@ class ColumnSketch:
             self.numbers = self.numbers or QuantileSketch()
             self.numbers.add(values[~np.isnan(values)])
 
+    def _is_bag(self, series: pd.Series) -> bool:
+        """Tell whether the column holds bags, as its first rows say."""
+        if self.bag is None and not self.as_category and (kind := bag_kind(series)):
+            self.bag = begin(series, self.name, kind)
+        return self.bag is not None
+
+    def _add_parts(self, series: pd.Series) -> None:
+        assert self.bag is not None
+        for part, cells in expand(series, self.bag).items():
+            self.parts.setdefault(part, ColumnSketch(part, False)).add(cells)
+
     def merge(self, other: ColumnSketch) -> None:
         """Count what another sketch of the column has counted."""
+        if other.bag is not None:
+            self._merge_parts(other)
+            return
         if other.levels is not None:
             self._become_levels().merge(other.levels)
         elif other.numbers is not None and self.levels is not None:
@@ -62,6 +82,16 @@ class ColumnSketch:
         elif other.numbers is not None:
             self.numbers = self.numbers or QuantileSketch()
             self.numbers.merge(other.numbers)
+
+    def _merge_parts(self, other: ColumnSketch) -> None:
+        if self.bag is None and (self.numbers is not None or self.levels is not None):
+            raise InvalidInputError(
+                f"Column {self.name!r} must hold one kind of cells in all parts of a source, got "
+                "dates in some of them; convert the column."
+            )
+        self.bag = self.bag or other.bag
+        for name, part in other.parts.items():
+            self.parts.setdefault(name, ColumnSketch(name, False)).merge(part)
 
     def _become_levels(self) -> LevelSketch:
         """Read what were numbers so far as levels, as a table in memory would be read."""
@@ -78,6 +108,9 @@ class ColumnSketch:
 
     def column(self, n_knots: int, min_count: int) -> Column:
         """Return what the encoder is to remember of the column."""
+        if self.bag is not None:
+            parts = [part.column(n_knots, min_count) for part in self.parts.values()]
+            return with_parts(self.bag, parts)
         if self.levels is not None:
             return self._category(self.levels, min_count)
         numbers = self.numbers or QuantileSketch()

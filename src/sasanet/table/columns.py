@@ -6,7 +6,9 @@ them as a network needs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from reprlib import repr as short
 from typing import Any
 
@@ -23,28 +25,88 @@ class Column:
     """What the encoder remembers about one column: plain data, no arrays."""
 
     name: str
-    kind: str  # "number" or "category"
+    kind: str  # "number", "category", or one of BAGS
     levels: tuple[Level, ...] = ()  # categories: the known levels, in order
     knots: tuple[float, ...] = ()  # numbers: values of the training column, increasing
     mean: float = 0.0
     std: float = 1.0
     seen: bool = True  # whether training had any value of a number
+    parts: tuple[Column, ...] = ()  # bags: the plain columns that each cell is read as
+    zone: str = ""  # dates: their time zone
 
     @property
     def places(self) -> int:
         """How many places the ruler has."""
         return len(self.knots) if self.kind == "number" else len(self.levels) + 1
 
+    @property
+    def rulers(self) -> tuple[Column, ...]:
+        """The plain columns that cells are placed on: itself, or its parts."""
+        return self.parts or (self,)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields as JSON-able data: of a bag its parts, of plain columns the rest."""
+        if self.parts:
+            parts = [part.to_dict() for part in self.parts]
+            return {"name": self.name, "kind": self.kind, "zone": self.zone, "parts": parts}
+        return {name: value for name, value in vars(self).items() if name in _PLAIN}
+
+
+_PLAIN = ("name", "kind", "levels", "knots", "mean", "std", "seen")
+_BAG = ("name", "kind", "zone", "parts")
+BAGS = ("dates",)  # the kinds of bags: see sasanet.table.bags
+
 
 @dataclass(frozen=True)
 class Columns:
-    """What the network must know of the table: places per column, and which are numbers."""
+    """What the network must know of the table: places per cell, and which are numbers.
+
+    Each of the N columns has one cell, or several if it is a bag. The first cells of all columns
+    come first, then the further cells of bags; ``owners`` has the column of each of these.
+    """
 
     places: tuple[int, ...]
     is_number: tuple[bool, ...]
+    owners: tuple[int, ...] = ()
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.places) - len(self.owners)
+
+    @classmethod
+    def of(cls, columns: Sequence[Column]) -> Columns:
+        """Return as much of columns as a network needs."""
+        rulers = rulers_of(columns)
+        owners = tuple(j for j, column in enumerate(columns) for _ in column.rulers[1:])
+        is_number = tuple(ruler.kind == "number" for ruler in rulers)
+        return cls(tuple(ruler.places for ruler in rulers), is_number, owners)
+
+
+def rulers_of(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """Return the plain column of every cell: the first of all columns, then those of bags."""
+    further = [part for column in columns for part in column.rulers[1:]]
+    return (*(column.rulers[0] for column in columns), *further)
+
+
+def with_rulers(columns: Sequence[Column], rulers: Sequence[Column]) -> tuple[Column, ...]:
+    """Return columns with other plain columns for their cells, in the order of the cells."""
+    further, found = iter(rulers[len(columns) :]), []
+    for column, first in zip(columns, rulers, strict=False):
+        parts = (first, *(next(further) for _ in column.rulers[1:]))
+        found.append(replace(column, parts=parts) if column.parts else first)
+    return tuple(found)
+
+
+def count_kinds(columns: Sequence[Column]) -> str:
+    """Return how many columns of each kind there are, in words.
+
+    Examples
+    --------
+    >>> count_kinds([Column("age", "number"), Column("job", "category")])
+    '1 numbers, 1 categories'
+    """
+    counts = {"number": 0, "category": 0, **Counter(column.kind for column in columns)}
+    words = {"number": "numbers", "category": "categories"}
+    return ", ".join(f"{count} {words.get(kind, kind)}" for kind, count in counts.items())
 
 
 def family(value: Any) -> str:
@@ -68,7 +130,9 @@ def read_fields(saved: Any, names: tuple[str, ...]) -> list[Any]:
 
 def column_from_dict(saved: Any) -> Column:
     """Rebuild a column from its saved fields, checking every one."""
-    fields = read_fields(saved, tuple(Column.__annotations__))
+    if isinstance(saved, dict) and "parts" in saved:
+        return _bag_from_dict(saved)
+    fields = read_fields(saved, _PLAIN)
     name, kind, levels, knots, mean, std, seen = fields
     expect(isinstance(seen, bool), "seen must be true or false", seen)
     known = isinstance(name, str) and kind in ("number", "category")
@@ -86,3 +150,18 @@ def column_from_dict(saved: Any) -> Column:
     expect(fitting, f"numbers have knots, categories levels: {name!r}", (levels, knots))
     numbers = tuple(map(float, knots))
     return Column(name, kind, tuple(levels), numbers, float(mean), float(std), seen)
+
+
+def _bag_from_dict(saved: Any) -> Column:
+    """Rebuild a bag, whose parts are plain columns."""
+    name, kind, zone, parts = read_fields(saved, _BAG)
+    known = isinstance(name, str) and kind in BAGS and isinstance(zone, str)
+    expect(known, "a bag must have a name, a kind and a zone", (name, kind, zone))
+    listed = isinstance(parts, list | tuple) and parts
+    expect(listed, f"the parts of {name!r} must be a list", parts)
+    plain = all(isinstance(part, dict) and "parts" not in part for part in parts)
+    expect(plain, f"the parts of {name!r} must be plain columns", parts)
+    found = tuple(map(column_from_dict, parts))
+    names = {part.name for part in found}
+    expect(len(names) == len(found), f"the parts of {name!r} must have different names", names)
+    return Column(name, kind, parts=found, zone=zone)

@@ -1,5 +1,8 @@
 """A table comes in, one number per cell goes out: the place of the value on its column's ruler.
 
+The cell of a bag, such as a date, is read as several: its parts (:mod:`sasanet.table.bags`). The
+first parts stand in the places of their columns, the further ones of all columns at the end.
+
 A category's place is the index of its level: 0 is kept for levels never seen in training, 1..L are
 known. A number's place is its position among the column's knots (training quantiles), flat beyond
 both ends; or, for the paper's embedding, its standard score. NaN is missing: an absent player.
@@ -19,7 +22,8 @@ from numpy.typing import NDArray
 from sasanet import errors
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
-from sasanet.table.columns import Column, column_from_dict, expect, read_fields
+from sasanet.table.bags.parts import expand
+from sasanet.table.columns import Column, Columns, column_from_dict, expect, read_fields, rulers_of
 from sasanet.table.learning import learn_column, warn_of_unique_levels
 from sasanet.table.one_row import LARGEST_SCORE, RowReader, name_diff
 from sasanet.table.reading import Level, check_names, read_levels, read_numbers, read_table
@@ -29,7 +33,7 @@ _SETTINGS = ("numbers", "n_knots", "named", "categorical_features", "min_level_c
 
 @dataclass(frozen=True)
 class EncodedTable:
-    """Rows in the columns of training and their cells [n, d], to be used several times.
+    """Rows in the columns of training and their cells [n, N], to be used several times.
 
     Every method of a fitted model that takes a table takes this one too, and encodes nothing.
     """
@@ -95,19 +99,29 @@ class TableEncoder:
         return tuple(column.name for column in self.columns)
 
     @property
+    def rulers(self) -> tuple[Column, ...]:
+        """The plain column of every cell: those of bags are their parts."""
+        return rulers_of(self.columns)
+
+    @property
+    def layout(self) -> Columns:
+        """What a network must know of the columns."""
+        return Columns.of(self.columns)
+
+    @property
     def places(self) -> tuple[int, ...]:
-        """How many places each column's ruler has."""
-        return tuple(column.places for column in self.columns)
+        """How many places the ruler of every cell has."""
+        return self.layout.places
 
     @property
     def is_number(self) -> tuple[bool, ...]:
-        """Which columns are numbers."""
-        return tuple(column.kind == "number" for column in self.columns)
+        """Which cells are numbers."""
+        return self.layout.is_number
 
     @property
     def n_levels(self) -> tuple[int | None, ...]:
         """How many levels each category has, with the one for unseen levels; ``None``: numbers."""
-        return tuple(None if c.kind == "number" else c.places for c in self.columns)
+        return tuple(None if c.kind == "number" else c.places for c in self.rulers)
 
     def fit(self, X: Any) -> TableEncoder:
         """Learn the columns of a table (anything ``read_table`` reads)."""
@@ -123,6 +137,14 @@ class TableEncoder:
         self.named = all(isinstance(label, str) for label in frame.columns)
         return self
 
+    def refuse_bags(self, who: str) -> None:
+        """Refuse columns with several parts on behalf of who cannot read them."""
+        if bags := [column for column in self.columns if column.parts]:
+            raise InvalidInputError(
+                f"{who} needs columns of numbers and categories, got {bags[0].kind} in "
+                f"{bags[0].name!r}; turn them into numbers or drop the column."
+            )
+
     def code_columns(self, names: Sequence[str]) -> set[str]:
         """Return the columns to be read as categories whatever they hold."""
         codes = {str(c) for c in self.categorical_features}
@@ -132,26 +154,41 @@ class TableEncoder:
         return codes
 
     def transform(self, X: Any, warn: bool = True) -> NDArray[np.float32]:
-        """Return the place of every cell, float32 [n, d], NaN where the cell is missing."""
+        """Return the place of every cell, float32 [n, N], NaN where the cell is missing."""
         frame = self.align(read_table(X))
-        cells = np.empty(frame.shape, dtype=np.float32)
+        cells = np.empty((len(frame), len(self.rulers)), dtype=np.float32)
         unseen: list[str] = []
+        further = len(self.columns)  # where the next bag's further cells begin
         for j, column in enumerate(self.columns):
-            if column.kind == "number":
-                values = read_numbers(frame.iloc[:, j], column.name)
-                # Of a column never present in training nothing was learned: its cells are absent.
-                cells[:, j] = (
-                    _place_numbers(values, column, self.numbers) if column.seen else np.nan
-                )
-            else:
-                cells[:, j], strangers = _place_levels(frame.iloc[:, j], column)
-                unseen += [f"{column.name!r} {short(strangers[:3])}"] if strangers else []
+            if not column.parts:
+                cells[:, j] = self._placed(frame.iloc[:, j], column, repr(column.name), unseen)
+                continue
+            parts = expand(frame.iloc[:, j], column)
+            end = further + len(column.parts) - 1
+            for position, part in zip((j, *range(further, end)), column.parts, strict=True):
+                label = f"{column.name!r} ({part.name})"
+                cells[:, position] = self._placed(parts[part.name], part, label, unseen)
+            further = end
         if unseen and warn:
             self._warn_of_unseen(unseen)
         return cells
 
+    def _placed(
+        self, series: pd.Series, column: Column, label: str, unseen: list[str]
+    ) -> NDArray[Any]:
+        """Return the places of a plain column's cells, [n]; levels never seen are noted."""
+        if column.kind == "number":
+            values = read_numbers(series, column.name)
+            # Of a column never present in training nothing was learned: its cells are absent.
+            if not column.seen:
+                return np.full(len(values), np.nan)
+            return _place_numbers(values, column, self.numbers)
+        places, strangers = _place_levels(series, column)
+        unseen += [f"{label} {short(strangers[:3])}"] if strangers else []
+        return places
+
     def transform_row(self, row: Any) -> NDArray[np.float32]:
-        """Return the cells of one row, [1, d], without making a table of it.
+        """Return the cells of one row, [1, N], without making a table of it.
 
         They are those of :meth:`transform`. The row is a mapping of the names to cells, or a
         sequence of cells in the order of training; ``None`` and NaN are missing.
@@ -188,6 +225,7 @@ class TableEncoder:
     def place(self, position: int, values: list[Any]) -> NDArray[np.float32]:
         """Return the places of some values of one column: [m]."""
         column, series = self.columns[position], pd.Series(values)
+        assert not column.parts, "a bag has no one place"
         if column.kind != "number":
             return _place_levels(series, column)[0]
         numbers = read_numbers(series, column.name)
@@ -228,7 +266,7 @@ class TableEncoder:
     def to_dict(self) -> dict[str, Any]:
         """Return everything learned as JSON-able data; ``from_dict`` reads it back."""
         settings = {key: getattr(self, key) for key in _SETTINGS}
-        return {**settings, "columns": [dict(vars(column)) for column in self.columns]}
+        return {**settings, "columns": [column.to_dict() for column in self.columns]}
 
     @classmethod
     def from_dict(cls, saved: Any) -> TableEncoder:

@@ -15,6 +15,7 @@ import pandas as pd
 from sasanet import errors
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
+from sasanet.table.bags.parts import bag_kind, begin, expand, with_parts
 from sasanet.table.columns import Column, family
 from sasanet.table.reading import Level, factor, read_levels, read_numbers
 
@@ -28,6 +29,11 @@ def learn_column(
     series: pd.Series, name: str, n_knots: int, as_category: bool, min_count: int
 ) -> Column:
     """Learn one column, as a category if asked to or if it holds something else than numbers."""
+    if kind := "" if as_category else bag_kind(series):
+        bag = begin(series, name, kind)
+        parts = expand(series, bag)
+        learned = [learn_column(parts[part], part, n_knots, False, min_count) for part in parts]
+        return with_parts(bag, learned)
     if column_kind(series, name, as_category) != "category":
         return _learn_numbers(read_numbers(series, name), name, n_knots, min_count)
     levels = _learn_levels(series, name, min_count)

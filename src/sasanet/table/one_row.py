@@ -17,7 +17,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sasanet.errors import InvalidInputError
-from sasanet.table.columns import Column
+from sasanet.table.bags.parts import expand
+from sasanet.table.columns import Column, rulers_of
 from sasanet.table.reading import (
     NUMBERS,
     TableTypeError,
@@ -46,11 +47,14 @@ class RowReader:
         self.columns, self._numbers = columns, numbers
         self._names = [column.name for column in columns]
         self._every_name = set(self._names)
-        self._places: list[Place] = [_ruler(column, numbers) for column in columns]
+        self._places: list[Place] = [_ruler(column, numbers) for column in rulers_of(columns)]
+        self._bags = [j for j, column in enumerate(columns) if column.parts]
 
     def read(self, row: Any) -> tuple[NDArray[np.float32], list[str]]:
         """Return the cells of a row, [1, d], and a note on each level never seen in training."""
         cells = self.values(row)
+        if self._bags:
+            return self._read_bags([*cells])
         places = np.empty((1, len(cells)), dtype=np.float32)
         unseen = []
         for j, (cell, place) in enumerate(zip(cells, self._places, strict=True)):
@@ -58,6 +62,23 @@ class RowReader:
             if found == 0 and self.columns[j].kind != "number":
                 unseen.append(f"{self._names[j]!r} {short([cell])}")
         return places, unseen
+
+    def _read_bags(self, cells: list[Any]) -> tuple[NDArray[np.float32], list[str]]:
+        """Return the same where some cells are bags: their parts are read as cells of their own."""
+        labels, rulers = [repr(name) for name in self._names], rulers_of(self.columns)
+        for j in self._bags:
+            column = self.columns[j]
+            parts = expand(pd.Series([cells[j]], dtype=object), column)
+            values = [parts[part.name].iloc[0] for part in column.parts]
+            names = [f"{column.name!r} ({part.name})" for part in column.parts]
+            cells[j], labels[j] = values[0], names[0]
+            cells, labels = cells + values[1:], labels + names[1:]
+        places, unseen = np.empty((1, len(cells)), dtype=np.float32), {}
+        for j, (cell, place) in enumerate(zip(cells, self._places, strict=True)):
+            found = places[0, j] = nan if is_missing(cell) else place(cell)
+            if found == 0 and rulers[j].kind != "number":
+                unseen[labels[j]] = f"{labels[j]} {short([cell])}"
+        return places, list(unseen.values())
 
     def values(self, row: Any) -> Sequence[Any]:
         """Return the cells of a row as given, in the order of training."""

@@ -178,8 +178,15 @@ def refusal(name: str, value: object) -> errors.SasanetError:
     if isinstance(value, complex | np.complexfloating):
         return InvalidInputError(f"Complex data not supported, {what} in column {name!r}.")
     if isinstance(value, _DATES):
-        remedy = "Turn dates and times into numbers, such as days since a date, or drop the column"
-        return InvalidInputError(f"Column {name!r} must not hold dates, {what}. {remedy}.")
+        if isinstance(value, dt.time | dt.timedelta | np.timedelta64):
+            remedy = "turn them into numbers, such as seconds, or drop the column"
+            return InvalidInputError(
+                f"Column {name!r} must not hold durations or times of day, {what}; {remedy}."
+            )
+        remedy = f"make all of its cells dates, or text: X[{name!r}].astype(str)"
+        return InvalidInputError(
+            f"Column {name!r} must not hold dates as numbers or levels, {what}; {remedy}."
+        )
     must = "each cell of the argument must be a string or a number"
     return TableTypeError(f"Column {name!r}: {must}, {what}. Convert the column or drop it.")
 

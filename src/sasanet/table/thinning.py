@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sasanet.arrays import Floats
-from sasanet.table.columns import Column
+from sasanet.table.columns import Column, with_rulers
 from sasanet.table.encoder import TableEncoder
 from sasanet.table.learning import choose_knots
 
@@ -22,7 +22,8 @@ def thin_knots(encoder: TableEncoder, cells: NDArray[np.float32], n_knots: int) 
         encoder.numbers, n_knots, encoder.categorical_features, encoder.min_level_count
     )
     thin.named = encoder.named
-    thin.columns = tuple(map(_thinned, encoder.columns, cells.T, [n_knots] * cells.shape[1]))
+    rulers = tuple(map(_thinned, encoder.rulers, cells.T, [n_knots] * cells.shape[1]))
+    thin.columns = with_rulers(encoder.columns, rulers)
     return thin
 
 
@@ -40,7 +41,7 @@ def _thinned(column: Column, places: Floats, n_knots: int) -> Column:
 def recode(cells: NDArray[np.float32], old: TableEncoder, new: TableEncoder) -> NDArray[np.float32]:
     """Return cells [n, N] of one encoder as those of another whose knots are some of its knots."""
     moved = cells.copy()
-    for j, (before, after) in enumerate(zip(old.columns, new.columns, strict=True)):
+    for j, (before, after) in enumerate(zip(old.rulers, new.rulers, strict=True)):
         if before.knots == after.knots:
             continue
         places, missing = cells[:, j], np.isnan(cells[:, j])

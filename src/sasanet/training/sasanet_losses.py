@@ -42,7 +42,7 @@ def value_batch_loss(
     Every member has a loss of its own.
     """
     assert isinstance(network.marginal, SetValue)
-    present = rows.present
+    present = network.present(rows.cells)
     kept = random_coalitions(present, generator)
     outputs = network.marginal.values_with_complement(rows.cells, present, kept)
     flat = (outputs + objective.base).flatten(1, 2)
@@ -55,7 +55,7 @@ def joint_batch_loss(
     network: SASANet, rows: Rows, generator: torch.Generator, objective: Objective
 ) -> Tensor:
     """Return the paper's combined loss ("Network Implementation") along one order per row."""
-    arch, present = network.architecture, rows.present
+    arch, present = network.architecture, network.present(rows.cells)
     orders = random_orders(present, generator)
     vectors = network.marginal.cell_vectors(rows.cells, present)
     deltas = network.marginal.contributions(vectors, present, orders)
@@ -74,7 +74,7 @@ def joint_batch_loss(
 def attribution_batch_loss(network: SASANet, rows: Rows, generator: torch.Generator) -> Tensor:
     """Return L_s on a random prefix coalition, for an order and its reverse."""
     # NOTE[DIFF]: the paper prints L_s on the complete row only, which leaves Σφ(x_S) untrained.
-    present = rows.present
+    present = network.present(rows.cells)
     orders = random_orders(present, generator)
     kept = random_prefixes(present, orders, generator)
     with torch.no_grad():
@@ -105,7 +105,8 @@ def validation_loss(network: TabularNetwork, rows: Rows, objective: Objective) -
     losses = []
     for start in range(0, len(rows), 4096):
         part = rows[slice(start, start + 4096)]
-        masks = [part.present, *(random_coalitions(part.present, generator) for _ in range(extra))]
+        present = network.present(part.cells)
+        masks = [present, *(random_coalitions(present, generator) for _ in range(extra))]
         outputs = network.values(part.cells, torch.stack(masks, 1)) + objective.base
         losses.append(prediction_losses(outputs, part.targets, objective.task))
     every = torch.cat(losses)

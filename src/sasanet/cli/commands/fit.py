@@ -180,10 +180,12 @@ def _summarise(
     seconds: float,
     interrupted: bool,
 ) -> None:
-    kinds = model.encoder_.is_number
+    from sasanet.table.columns import count_kinds
+
+    columns = model.encoder_.columns
     terminal.say(
-        f"Fitted on {len(data.X):,} rows and {len(kinds)} columns ({sum(kinds)} numbers, "
-        f"{len(kinds) - sum(kinds)} categories) in {seconds:.1f} s; saved to {out}."
+        f"Fitted on {len(data.X):,} rows and {len(columns)} columns ({count_kinds(columns)}) in "
+        f"{seconds:.1f} s; saved to {out}."
     )
     terminal.result(
         {
@@ -191,7 +193,7 @@ def _summarise(
             "task": data.task.value,
             "why": data.why,
             "rows": len(data.X),
-            "columns": len(kinds),
+            "columns": len(columns),
             "seconds": round(seconds, 3),
             "interrupted": interrupted,
         }

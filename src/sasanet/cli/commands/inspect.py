@@ -64,10 +64,18 @@ def _plain(label: Any) -> Any:
 
 
 def _describe_column(column: Column) -> dict[str, Any]:
+    from sasanet.explanation.wording import cell_text
+    from sasanet.table.bags.parts import training_range
+
     found: dict[str, Any] = {"name": column.name, "kind": column.kind}
     if column.kind == "number":
         low, high = column.knots[0], column.knots[-1]
         return found | {"lowest": low, "highest": high, "mean": column.mean}
+    if column.parts:
+        ends = training_range(column) or ("", "")
+        names = [part.name for part in column.parts]
+        found |= {"parts": names, "lowest": cell_text(ends[0]), "highest": cell_text(ends[1])}
+        return found | ({"zone": column.zone} if column.zone else {})
     return found | {"levels": list(column.levels)}
 
 
@@ -87,6 +95,10 @@ def _values(column: dict[str, Any]) -> str:
     """Return the range of a number, or the levels of a category."""
     from sasanet.explanation.wording import cell_text
 
+    if "parts" in column:
+        zone = f" {column['zone']}" if "zone" in column else ""
+        parts = ", ".join(column["parts"])
+        return f"{column['lowest']} to {column['highest']}{zone}, by {parts}"
     if column["kind"] == "number":
         low, high = cell_text(column["lowest"]), cell_text(column["highest"])
         return f"{low} to {high}, mean {column['mean']:.4g}"

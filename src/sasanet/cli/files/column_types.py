@@ -1,7 +1,8 @@
 """Types of columns: inferred from the cells for training, taken from the model afterwards.
 
 A column of text holds numbers if every filled cell is one and none begins with zeros, as codes do;
-integers with more digits than a float can hold are refused. Afterwards the model's own encoder
+integers with more digits than a float can hold are refused. It holds dates if every filled cell is
+one (:mod:`~sasanet.cli.files.dates`). Afterwards the model's own encoder
 decides, column by column, so that every chunk of every file is read alike.
 """
 
@@ -17,8 +18,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from sasanet.cli.files.dates import dates_as_trained, infer_dates
 from sasanet.cli.files.tables import Chunk, Table
 from sasanet.errors import InvalidInputError
+from sasanet.table.bags.parts import bag_kind
 from sasanet.table.columns import Column
 from sasanet.table.reading import Level
 
@@ -113,6 +116,8 @@ def _text_column(chunk: Chunk, name: str, cells: pd.Series) -> tuple[pd.Series, 
     numbers = pd.to_numeric(cells, errors="coerce")
     words = cells.notna() & numbers.isna()
     if words.any():
+        if (times := infer_dates(chunk, name, cells)) is not None:
+            return times, ""
         _refuse_mixture(chunk, name, numbers, words)
         return cells, _note_unique(cells, name)
     if cells.str.fullmatch(r"\s*[+-]?0[0-9]+\s*").fillna(False).any():
@@ -138,6 +143,8 @@ def _refuse_huge(chunk: Chunk, name: str, huge: pd.Series) -> None:
 
 def _note_unique(cells: pd.Series, name: str) -> str:
     """Return a note about a column with another text in nearly every row."""
+    if bag_kind(cells):
+        return ""
     try:
         distinct = cells.nunique()
     except TypeError:  # lists and dicts: the encoder refuses them
@@ -145,7 +152,8 @@ def _note_unique(cells: pd.Series, name: str) -> str:
     if len(cells) < 20 or distinct < 0.9 * len(cells):
         return ""
     what = f"Column {name!r} has {distinct:,} different texts in {len(cells):,} rows"
-    return f"{what}: names and dates do not generalise; --exclude {name!r} leaves it out."
+    others = "names, and dates unlike 2026-11-15, do not generalise"
+    return f"{what}: {others}; --exclude {name!r} leaves it out."
 
 
 def _refuse_mixture(chunk: Chunk, name: str, numbers: pd.Series, words: pd.Series) -> None:
@@ -187,6 +195,9 @@ def column_as_trained(chunk: Chunk, column: Column) -> pd.Series:
         return _numbers(chunk, column.name) if text else cells
     if chunk.typed:
         return cells
+    if column.kind == "dates":
+        filled = cells.mask(cells.isin(MISSING))
+        return dates_as_trained(chunk, column.name, column.zone, filled)
     known = {str(level): level for level in column.levels}
     cells = cells.mask(cells.isin(MISSING.difference(known)))  # "None" may be a level
     if not column.levels or isinstance(column.levels[0], str):

@@ -59,7 +59,7 @@ class FitData:
     @property
     def columns(self) -> Columns:
         """What the network must know of the columns."""
-        return Columns(self.encoder.places, self.encoder.is_number)
+        return self.encoder.layout
 
     @property
     def n_outputs(self) -> int:

@@ -45,7 +45,7 @@ def soften(
         with_panel=with_panel,
     )
     encoder = data.encoder
-    knots = [c.knots for c in encoder.columns] if encoder.numbers == "knots" else ()
+    knots = [c.knots for c in encoder.rulers] if encoder.numbers == "knots" else ()
 
     def soften_now() -> SoftLabels:
         return soften_labels(

@@ -109,7 +109,7 @@ class AttentionAttribution(nn.Module):
         # A row without present features may attend to all: its attributions are masked anyway.
         visible = (present | ~present.any(1, keepdim=True))[:, None, None]
         seen = F.scaled_dot_product_attention(query, key, value, attn_mask=visible)
-        known = vectors.new_zeros(*cells.shape, 2, self.n_outputs) if ends is None else ends
+        known = vectors.new_zeros(*present.shape, 2, self.n_outputs) if ends is None else ends
         parts = (sized, seen.transpose(1, 2).flatten(2), known.flatten(2))
         profile = self.head(torch.cat(parts, 2)).unflatten(2, (self.points, self.n_outputs))
         return profile if ends is None else profile + straight_line(ends, self.points)

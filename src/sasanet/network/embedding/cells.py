@@ -210,7 +210,36 @@ class MLPEmbedding(nn.Module):
         return coalitions.to(cells.dtype) @ self(cells)
 
 
-CellEmbedding = TableEmbedding | MLPEmbedding
+class BagEmbedding(nn.Module):
+    """Several cells per column where a column is a bag: its vector is the sum of theirs.
+
+    Nobody else needs to know: the vectors are those of columns, and coalitions are of columns.
+
+    Shape: cells [B, C], of which the first N are those of the N columns and each of the others
+    belongs to one of ``owners`` [C − N] → [B, N, width].
+    """
+
+    owners: Tensor
+
+    def __init__(self, of_cells: TableEmbedding | MLPEmbedding, owners: Sequence[int]) -> None:
+        super().__init__()
+        self.of_cells = of_cells
+        self.register_buffer("owners", torch.tensor(owners, dtype=torch.long), persistent=False)
+
+    def forward(self, cells: Tensor) -> Tensor:
+        """Return the vector of every column; those of absent columns must be masked."""
+        vectors, n = self.of_cells(cells), cells.shape[1] - len(self.owners)
+        further = vectors[:, n:] * ~cells[:, n:, None].isnan()
+        return vectors[:, :n].index_add(1, self.owners, further)
+
+    def coalition_sums(self, cells: Tensor, coalitions: Tensor) -> Tensor:
+        """Return the sum of the vectors of every coalition: [B, M, N] → [B, M, width]."""
+        further = cells[:, None, coalitions.shape[2] :]
+        of_bags = coalitions[..., self.owners] & ~further.isnan()
+        return self.of_cells.coalition_sums(cells, torch.cat([coalitions, of_bags], 2))
+
+
+CellEmbedding = TableEmbedding | MLPEmbedding | BagEmbedding
 
 
 def make_embedding(
@@ -219,8 +248,15 @@ def make_embedding(
     width: int,
     number_layers: Sequence[int] | None,
     activation: nn.Module,
+    owners: Sequence[int] = (),
 ) -> CellEmbedding:
-    """Return a table of vectors, or the paper's MLPs if ``number_layers`` is given."""
+    """Return a table of vectors, or the paper's MLPs if ``number_layers`` is given.
+
+    ``owners`` are the columns of the cells beyond one for each.
+    """
+    found: TableEmbedding | MLPEmbedding
     if number_layers is not None:
-        return MLPEmbedding(places, is_number, width, number_layers, activation)
-    return TableEmbedding(places, is_number, width, scale=1 / math.sqrt(len(places)))
+        found = MLPEmbedding(places, is_number, width, number_layers, activation)
+    else:
+        found = TableEmbedding(places, is_number, width, scale=1 / math.sqrt(len(places)))
+    return BagEmbedding(found, owners) if owners else found

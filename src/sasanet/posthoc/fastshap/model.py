@@ -336,6 +336,7 @@ class FastSHAP:
 
 def _learn_columns(X: Any) -> _TrainingTable:
     encoder = TableEncoder().fit(X)
+    encoder.refuse_bags("FastSHAP")
     return _TrainingTable(encoder, *_encode(encoder, X))
 
 

@@ -1,0 +1,12 @@
+"""Columns whose cells are bags: one cell of the user's is read as several plain ones, its parts.
+
+A network's value is a function of a *sum* of vectors, so a cell may look up several of them and
+still be one player with one attribution. A date, for one, is its time, its weekday, its month and
+its hour. Each part is a plain column of numbers or levels, learned and encoded like any other.
+
+What a column is, by rule (:func:`~sasanet.table.bags.parts.bag_kind`):
+
+- *dates*: ``datetime64`` with or without a time zone, periods, objects that are all dates or times.
+
+A column named in ``categorical_features`` is never one of these.
+"""

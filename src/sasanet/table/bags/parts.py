@@ -1,0 +1,67 @@
+"""Which columns are bags, and their parts as plain columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sasanet.arrays import Masks
+from sasanet.table.bags import dates
+from sasanet.table.columns import Column
+from sasanet.table.reading import read_numbers
+
+
+def bag_kind(series: pd.Series) -> str:
+    """Return which kind of bags a training column holds; empty: it is plain.
+
+    Examples
+    --------
+    >>> bag_kind(pd.Series(pd.to_datetime(["2026-11-15"]))), bag_kind(pd.Series([1.5]))
+    ('dates', '')
+    """
+    return "dates" if dates.holds_dates(series) else ""
+
+
+def begin(series: pd.Series, name: str, kind: str) -> Column:
+    """Return a bag of which no parts are known yet, but all that tells how to read them."""
+    return Column(name, kind, zone=dates.zone_of(series, name))
+
+
+def expand(series: pd.Series, column: Column) -> dict[str, pd.Series]:
+    """Return the parts of a column's cells, each a plain column without labels of rows.
+
+    The first is missing where the cell is.
+    """
+    return dates.expand(series, column.name, column.zone)
+
+
+def beyond(series: pd.Series, column: Column) -> Masks:
+    """Return which cells are numbers, or times, outside the range of training: (n,)."""
+    if column.kind == "dates":
+        series, column = expand(series, column)["time"], column.parts[0]
+    if column.kind != "number" or not column.seen:  # of an empty column no range is known
+        return np.zeros(len(series), dtype=bool)
+    values = read_numbers(series, column.name)
+    with np.errstate(invalid="ignore"):
+        return np.asarray((values < column.knots[0]) | (values > column.knots[-1]))
+
+
+def training_range(column: Column) -> tuple[Any, Any] | None:
+    """Return the least and the largest number or time of training; None where there is none."""
+    ruler = column.parts[0] if column.kind == "dates" else column
+    if ruler.kind != "number" or not ruler.seen:
+        return None
+    low, high = ruler.knots[0], ruler.knots[-1]
+    if column.kind == "dates":
+        return dates.time_of(low, column.zone), dates.time_of(high, column.zone)
+    return low, high
+
+
+def with_parts(bag: Column, parts: Sequence[Column]) -> Column:
+    """Return the bag with what was learned of its parts, without those that say nothing."""
+    kept = tuple(part for part in parts if not (part.name == "hour" and set(part.knots) == {0.0}))
+    return replace(bag, parts=kept)

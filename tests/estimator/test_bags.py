@@ -1,0 +1,164 @@
+"""A column of bags is one player: all that holds of features holds of it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import bag_models
+from sasanet import SASANetRegressor, load
+from sasanet.baselines import NAMRegressor
+from sasanet.errors import InvalidInputError
+from sasanet.network.embedding.cells import BagEmbedding, TableEmbedding
+from sasanet.posthoc import FastSHAP
+
+TABLE = bag_models.table()
+BAGS = [name for name in TABLE if name not in ("size", "shop")]
+KINDS = ("number", "binary", "classes", "sequence")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_there_is_one_attribution_per_column_and_they_add_up(kind):
+    model = bag_models.fitted(kind)
+    e = model.explain(TABLE[:60])
+    assert e.feature_names == tuple(TABLE)
+    raw = model.value(TABLE[:60], np.ones(TABLE.shape[1], dtype=bool))
+    np.testing.assert_allclose(e.base_values + e.values.sum(1), raw, atol=1e-9)
+    assert (e.values[TABLE[:60].isna().to_numpy()] == 0).all()
+    assert np.abs(e.values[TABLE[:60].notna().to_numpy()]).mean() > 1e-4
+
+
+@pytest.mark.parametrize("name", BAGS)
+def test_a_bag_is_known_or_unknown_as_a_whole(name):
+    model, rows = bag_models.fitted(), TABLE[:60]
+    without = model.value(rows, [other != name for other in TABLE])
+    np.testing.assert_array_equal(without, model.predict(rows.assign(**{name: None})))
+    # Broken twin: were further parts left in, hiding the first would not be enough.
+    cells = torch.from_numpy(model.encoder_.transform(rows))
+    known = torch.ones(len(rows), TABLE.shape[1], dtype=torch.bool)
+    known &= model.network_.present(cells)
+    embedding = model.network_.marginal.embedding
+    sums = embedding.coalition_sums(cells, known[:, None])[:, 0]
+    vectors = model.network_.marginal.cell_vectors(cells, known)
+    torch.testing.assert_close(vectors.sum(1), sums)
+    known[:, list(TABLE).index(name)] = False
+    hidden = embedding.coalition_sums(cells, known[:, None])[:, 0]
+    left = list(embedding.owners).index(list(TABLE).index(name)) + TABLE.shape[1]
+    leaking = torch.cat([known, ~cells[:, TABLE.shape[1] :].isnan()], 1)
+    assert left < leaking.shape[1]
+    broken = embedding.of_cells.coalition_sums(cells, leaking[:, None])[:, 0]
+    assert (hidden - broken).abs().max() > 1e-3
+
+
+def test_vectors_of_bags_are_the_sums_of_those_of_their_parts():
+    torch.manual_seed(0)
+    of_cells = TableEmbedding((5, 4, 3, 6), (True, False, False, True), 7, 1.0)
+    embedding = BagEmbedding(of_cells, (1, 1))
+    cells = torch.tensor([[0.5, 1.0, 2.0, 3.5], [1.0, 2.0, 1.0, torch.nan]])
+    plain = of_cells(cells)
+    found = embedding(cells)
+    torch.testing.assert_close(found[:, 0], plain[:, 0])
+    torch.testing.assert_close(found[0, 1], plain[0, 1:].sum(0))
+    torch.testing.assert_close(found[1, 1], plain[1, 1] + plain[1, 2])
+    assert (found[1, 1] - plain[1, 1:].sum(0)).abs().max() > 1e-3  # the twin that reads NaN as 0
+
+
+def test_rows_can_be_explained_in_any_company_and_columns_be_in_any_order():
+    model = bag_models.fitted()
+    whole = model.explain(TABLE[:30])
+    alone = model.explain(TABLE[7:8])
+    np.testing.assert_allclose(alone.values[0], whole.values[7], atol=1e-6)
+    moved = model.explain(TABLE[:30][list(TABLE)[::-1]])
+    np.testing.assert_array_equal(moved.values, whole.values)
+    row = TABLE.iloc[7].to_dict()
+    assert model.predict_one(row) == pytest.approx(model.predict(TABLE[7:8])[0], abs=1e-6)
+    np.testing.assert_allclose(model.explain_one(row).values, whole.values[7], atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_saved_models_answer_the_same(kind, tmp_path):
+    model = bag_models.fitted(kind)
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(
+        again.explain(TABLE[:40]).values, model.explain(TABLE[:40]).values
+    )
+
+
+def test_explanations_keep_the_cells_of_the_user(tmp_path):
+    e = bag_models.fitted().explain(TABLE[:20])
+    pd.testing.assert_frame_equal(e.data, TABLE[:20])
+    e.save(tmp_path / "e.parquet")
+    pd.testing.assert_frame_equal(type(e).load(tmp_path / "e.parquet").data, e.data)
+
+
+def test_groups_interactions_units_and_audit_know_players():
+    model, rows = bag_models.fitted("binary"), TABLE[:12]
+    others = [name for name in TABLE if name != "size"]
+    grouped = model.explain(rows, groups={"all": others})
+    np.testing.assert_allclose(grouped.values.sum(1), model.explain(rows).values.sum(1), atol=1e-6)
+    pairs = model.interactions(rows)
+    assert pairs.shape == (12, TABLE.shape[1], TABLE.shape[1])
+    shares = model.explain(rows, units="probability")
+    np.testing.assert_allclose(shares.prediction, model.predict_proba(rows)[:, 1], atol=1e-6)
+    assert model.audit(TABLE[:40])["self-game R²"].value > 0.999
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda m, _: m.to_onnx("x.onnx"), "numbers or categories in ONNX, got 'posted'"),
+        (lambda m, _: m.learn_attributions(TABLE), "learn_attributions needs .* got others"),
+        (lambda m, _: m.recourse(TABLE, 0.0, {"posted": None}), "got 'posted', a column of dates"),
+        (lambda _, y: NAMRegressor(max_epochs=1).fit(TABLE, y), "NAMRegressor needs .* got dates"),
+        (
+            lambda m, _: FastSHAP().fit(TABLE, m.predict, "regression"),
+            "FastSHAP needs columns of numbers",
+        ),
+    ],
+)
+def test_what_cannot_read_bags_says_so(call, sentence):
+    with pytest.raises(InvalidInputError, match=sentence):
+        call(bag_models.fitted(), bag_models.target())
+
+
+def test_the_weekday_is_learned_from_a_date_and_not_from_a_timestamp():
+    random = np.random.default_rng(3)
+    hours = pd.to_timedelta(random.integers(0, 600 * 24, 1500), unit="h")
+    posted = pd.Series(pd.Timestamp("2024-01-01") + hours)
+    y = np.where(posted.dt.day_of_week >= 5, 2.0, 0.0) + random.normal(0, 0.5, 1500)
+    scores = []
+    for column in (posted, posted.astype(np.int64)):
+        X = pd.DataFrame({"posted": column})
+        model = SASANetRegressor(random_state=0, max_epochs=15, teacher_weight=0)
+        scores.append(model.fit(X[:1000], y[:1000]).score(X[1000:], y[1000:]))
+    assert scores[0] > 0.7
+    assert scores[1] < 0.2
+
+
+def test_the_report_shows_bags(tmp_path):
+    from sasanet.report import write_report
+
+    model = bag_models.fitted()
+    path = tmp_path / "report.html"
+    write_report(model, TABLE[:60].assign(y=bag_models.target()[:60]), path, target="y")
+    page = path.read_text()
+    assert "1 dates" in page
+    assert "2024-" in page
+
+
+def test_a_folder_larger_than_memory_has_bags_too(tmp_path, monkeypatch):
+    from sasanet.estimator.fitting import given
+
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    whole = TABLE.assign(y=bag_models.target())
+    for i in range(2):
+        whole[i * 200 : (i + 1) * 200].to_parquet(folder / f"{i}.parquet")
+    small = SASANetRegressor(**bag_models.QUICK).fit(str(folder), target="y")
+    monkeypatch.setattr(given, "MOST_CELLS", 10)
+    streamed = SASANetRegressor(**bag_models.QUICK).fit(str(folder), target="y")
+    assert [c.kind for c in streamed.encoder_.columns] == [c.kind for c in small.encoder_.columns]
+    e = streamed.explain(TABLE[:30])
+    np.testing.assert_allclose(e.prediction, streamed.predict(TABLE[:30]), atol=1e-9)
+    assert (e.values[TABLE[:30].isna().to_numpy()] == 0).all()
