@@ -19,13 +19,7 @@ def cluster():
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
     try:
-        ray.init(
-            num_cpus=2,
-            include_dashboard=False,
-            log_to_driver=False,
-            configure_logging=False,
-            object_store_memory=200 * 2**20,
-        )
+        _start(ray)
         yield ray
     finally:
         ray.shutdown()
@@ -33,3 +27,22 @@ def cluster():
             del os.environ["PYTHONPATH"]
         else:
             os.environ["PYTHONPATH"] = before
+
+
+def _start(ray, tries: int = 3) -> None:
+    """Start a node; Ray waits for half a minute only, too little where all cores are busy."""
+    for left in reversed(range(tries)):
+        try:
+            ray.init(
+                num_cpus=2,
+                include_dashboard=False,
+                log_to_driver=False,
+                configure_logging=False,
+                object_store_memory=200 * 2**20,
+            )
+        except Exception:
+            ray.shutdown()
+            if not left:
+                raise
+        else:
+            return

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 import sasanet.ray
 from sasanet import Architecture, SASANetClassifier
@@ -74,32 +73,6 @@ def test_two_workers_learn_what_one_process_learns(together, alone):
     np.testing.assert_allclose(found, expected, atol=1e-4)
     other = alone(random_state=1).decision_function(X)
     assert np.abs(other - expected).max() > 1e-2  # the check can fail
-
-
-class Dies(SASANetClassifier):
-    """A model whose second worker is killed in its third step, once."""
-
-    def _make_phases(self, data, settings):
-        mark, steps = data.survival.folder / "killed", itertools.count(1)
-        (phase,) = super()._make_phases(data, settings)
-
-        def loss(network, batch, generator):
-            if data.fellows.rank == 1 and next(steps) == 3 and not mark.exists():
-                mark.touch()
-                os.kill(os.getpid(), signal.SIGKILL)
-            return phase.loss(network, batch, generator)
-
-        return [dataclasses.replace(phase, loss=loss)]
-
-
-def test_a_fit_whose_worker_is_killed_ends_with_the_same_weights(cluster, together, tmp_path):
-    dying, given_rows = Dies(**model().get_params()), blocks(cluster, table())
-    found = sasanet.ray.fit(dying, given_rows, "y", checkpoint=tmp_path)
-    assert (tmp_path / "state" / "killed").exists()
-    assert [epoch["steps"] for epoch in found.history_] == [1, 2, 3]
-    expected = together.network_.state_dict()
-    for name, value in found.network_.state_dict().items():
-        assert torch.equal(value, expected[name]), name
 
 
 def test_a_dataset_is_explained_as_the_model_explains(cluster):
