@@ -218,6 +218,20 @@ def test_the_complement_costs_no_look_ups_and_is_right(set_marginal, mixed, orde
         check_complement(found[:, [0, 2, 1]], marginal, cells, present, kept)
 
 
+def test_other_rows_are_valued_beside_them(set_marginal, mixed, ordered_rows, seeded):
+    cells, present, _ = ordered_rows(mixed)
+    kept = random_coalitions(present, seeded(4))
+    marginal = forget_gradients(set_marginal(mixed, cap=2.0))
+    others = cells.flip(0).clone()
+    others[0] = math.nan  # of a row without any cell v is 0
+    found = marginal.values_with_complement(cells, present, kept, others).mean(2)
+    check_complement(found[:, :3], marginal, cells, present, kept)
+    close(found[:, 3], marginal.values(others, ~others.isnan()[:, None])[:, 0])
+    assert found[0, 3].abs().max() < 1e-12
+    with pytest.raises(AssertionError):
+        close(found[:, 3], found[:, 0])
+
+
 def check_ends(ends, value, marginal, cells, present):
     """First is v({i}), last is v(S) − v(S∖i), and the value is v(S), each asked directly."""
     alone = torch.eye(present.shape[1], dtype=torch.bool)[None] & present[:, None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -12,6 +13,7 @@ from sasanet.network.coalitions import random_coalitions, random_orders, random_
 from sasanet.table.columns import Columns
 from sasanet.training.loop import Rows
 from sasanet.training.losses import Objective
+from sasanet.training.rows import Augmented
 from sasanet.training.sasanet_losses import (
     attribution_batch_loss,
     joint_batch_loss,
@@ -63,6 +65,46 @@ def test_every_member_has_a_loss_of_its_own(make_network, rows, seeded):
 
     torch.testing.assert_close(loss, expected(outputs))
     assert abs(loss - expected(outputs.mean(0))) > 1e-3  # the twin: one loss of their mean
+
+
+def augmented(given, count=2):
+    """Return the rows with further ones for each: other rows, whose targets are known."""
+    cells = torch.stack([given.cells.roll(k + 1, 0) for k in range(count)], 1)
+    targets = torch.stack([given.targets.roll(k + 1, 0) for k in range(count)], 1)
+    return replace(given, augmented=Augmented(cells, targets * 0.8 + 0.1, share=0.3))
+
+
+def check_augmented(loss, network, given, seeded):
+    """Their share of the complete rows' loss is the drawn rows'; coalitions are the own row's."""
+    generator = seeded(4)
+    kept = random_coalitions(given.present, generator)
+    cells, targets = given.augmented.draw(generator)
+    masks = torch.stack([given.present, kept, given.present & ~kept], 1)
+    own = network.marginal.values(given.cells, masks)[..., 0]
+    other = network.marginal.values(cells, ~cells.isnan()[:, None])[..., 0]
+    many = given.targets[:, None].expand_as(own)
+    losses = F.binary_cross_entropy_with_logits(own, many, reduction="none")
+    whole = F.binary_cross_entropy_with_logits(other[:, 0], targets)
+    expected = (0.7 * losses[:, 0].mean() + 0.3 * whole + losses[:, 1:].mean()) / 2
+    torch.testing.assert_close(loss, expected)
+
+
+def test_of_augmented_rows_only_the_complete_row_is_learned_from(make_network, rows, seeded):
+    network, given = make_network(COLUMNS, attribution="none"), augmented(rows())
+    loss = value_batch_loss(network, given, seeded(4), OBJECTIVE)
+    check_augmented(loss, network, given, seeded)
+    plain = value_batch_loss(network, replace(given, augmented=None), seeded(4), OBJECTIVE)
+    with pytest.raises(AssertionError):  # the twin: as if there were none
+        check_augmented(plain, network, given, seeded)
+
+
+def test_a_batch_takes_its_augmented_rows_along(rows):
+    given = augmented(rows())
+    batch = given[torch.tensor([5, 2])]
+    assert torch.equal(
+        batch.augmented.cells.nan_to_num(9), given.augmented.cells[[5, 2]].nan_to_num(9)
+    )
+    assert torch.equal(batch.augmented.targets, given.augmented.targets[[5, 2]])
 
 
 def slow_distillation(network, given, kept, orders):

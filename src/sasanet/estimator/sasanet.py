@@ -102,7 +102,7 @@ class SASANetModel(OneRowModel, DecidingModel):
         settings = self._resolve(data.n_rows, soft)
         by_rule = self.max_epochs == "auto" and data.validation is None
         yardstick = soft_labels.make_yardstick(data, soft) if by_rule else None
-        data = replace(data, labels=soft.labels, yardstick=yardstick)
+        data = replace(soft_labels.augment(data, soft), labels=soft.labels, yardstick=yardstick)
         return soft_labels.with_knots(data, settings.architecture.n_knots), settings
 
     def _make_network(self, data: FitData, settings: SASANetHyperparameters) -> SASANet:

@@ -147,19 +147,28 @@ class SetValue(RemembersTables):
         # ρ(b) − ρ(b) is zero only up to rounding; v(∅) must be exactly φ0.
         return values * coalitions.any(2)[..., None, None]
 
-    def values_with_complement(self, cells: Tensor, present: Tensor, kept: Tensor) -> Tensor:
+    def values_with_complement(
+        self, cells: Tensor, present: Tensor, kept: Tensor, others: Tensor | None = None
+    ) -> Tensor:
         """Return each member's v of the complete row, of a coalition, and of its complement.
 
-        Sums are linear, so the complete row needs no look-ups of its own.
+        Sums are linear, so the complete row needs no look-ups of its own. With ``others``, as many
+        further rows, the last value is that of each of these.
 
-        Shape: cells, present, kept [B, N] → [B, 3, M, K].
+        Shape: cells, present, kept, others [B, N] → [B, 3 or 4, M, K].
         """
-        kept, rest = self._sums(cells, torch.stack([kept, present & ~kept], 1)).unbind(1)
+        parts = torch.stack([kept, present & ~kept], 1)
+        if others is not None:
+            there = ~others.isnan()
+            parts = torch.cat([parts, torch.stack([there, torch.zeros_like(there)], 1)])
+            cells = torch.cat([cells, others])
+        kept, rest = self._sums(cells, parts).unbind(1)
+        n_rows = len(present)
         # The empty coalition is appended as the last row: one pass through ρ instead of two.
-        sums = torch.cat([kept + rest, kept, rest, torch.zeros_like(kept[:1])])
-        raw = self.rho(sums + self.bias)
+        own = [kept[:n_rows] + rest[:n_rows], kept[:n_rows], rest[:n_rows], kept[n_rows:]]
+        raw = self.rho(torch.cat([*own, torch.zeros_like(kept[:1])]) + self.bias)
         values = self.together.bounded(raw[:-1] - raw[-1:])
-        return values.unflatten(0, (3, len(cells))).transpose(0, 1)
+        return values.unflatten(0, (-1, n_rows)).transpose(0, 1)
 
     def cell_vectors(self, cells: Tensor, present: Tensor) -> Tensor:
         """Return ψ of every cell, zero where absent: [B, N, D]."""

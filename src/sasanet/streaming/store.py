@@ -19,7 +19,6 @@ from typing import IO, Any, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from sasanet.arrays import Floats
 from sasanet.streaming.scratch import check_room, full_disk
@@ -163,8 +162,8 @@ class StoredRows:
         for kind, codes in zip(self.kinds, self.codes, strict=True):
             kind.decode(codes[index], cells)
         weights = self.weights[index] / np.float32(self.mean_weight)
-        parts = (torch.from_numpy(part).to(self.device) for part in (cells, labels, weights))
-        return Rows(*parts)
+        parts = [torch.from_numpy(part).to(self.device) for part in (cells, labels, weights)]
+        return Rows(parts[0], parts[1], parts[2])
 
     def batches(self, size: int, generator: torch.Generator, skip: int = 0) -> Iterator[Rows]:
         """Yield the rows once: blocks in random order, shuffled by the buffer."""
@@ -205,9 +204,8 @@ class StoredRows:
 
 
 def _join(first: Rows, second: Rows) -> Rows:
-    pairs: list[tuple[Tensor, Tensor]] = [
-        (first.cells, second.cells),
-        (first.targets, second.targets),
-        (first.weights, second.weights),
-    ]
-    return Rows(*(torch.cat(pair) for pair in pairs))
+    return Rows(
+        torch.cat([first.cells, second.cells]),
+        torch.cat([first.targets, second.targets]),
+        torch.cat([first.weights, second.weights]),
+    )

@@ -3,6 +3,7 @@
 - ``data``: what teachers see and what one is · ``trees``: boosted trees · ``linear``: splines,
   levels and products · ``own``: the user's estimators
 - ``stacking``: one prediction from several · ``panel``: folds, time, and the mixed labels
+- ``augmentation``: further rows for small tables, which teachers label
 """
 
 from sasanet.teachers.own import make_teachers, read_teachers

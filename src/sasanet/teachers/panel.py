@@ -13,6 +13,9 @@ E[y | x], so for any coalition S the mixture has the conditional expectation E[y
 labels have, as far as the teachers are right; where they are wrong, the labels' own share corrects
 the network. Predictions and explanations are the network's alone: no teacher is kept.
 
+Small tables also get rows mixed from two of theirs, with predictions of teachers fitted on all rows
+as labels (:mod:`~sasanet.teachers.augmentation`).
+
 Where the teachers' learning curve chooses w, a few rows are *judges*: their label is the prediction
 alone, so the network never learns their own label, and that label can tell whether the network
 foresees as much as its teachers do (:mod:`sasanet.training.yardstick`).
@@ -28,7 +31,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +39,7 @@ from numpy.typing import NDArray
 
 from sasanet.arrays import Floats, Masks
 from sasanet.malloc import steady_heap
+from sasanet.teachers.augmentation import by_row, how_many, mix_rows, with_rows
 from sasanet.teachers.data import Teacher, TeacherData
 from sasanet.teachers.linear import Linear
 from sasanet.teachers.stacking import combine, mean_loss, spread, stack
@@ -87,6 +91,10 @@ class SoftLabels:
     roughness: float = 1.0  # the trees' share of these weights: near 0 on a smooth table
     foreseen: Floats | None = None  # the teachers' prediction of each row; NaN where there is none
     judges: NDArray[np.intp] | None = None  # rows whose label is the prediction alone
+    mixed_cells: NDArray[np.float32] | None = None  # augmented rows [n, k, N] …
+    mixed_labels: Floats | None = (
+        None  # … and what the teachers predict of them [n, k] or [n, k, C]
+    )
 
 
 def soften_labels(
@@ -149,7 +157,9 @@ def _mix(rehearsal: _Rehearsal, predictions: Sequence[Floats]) -> SoftLabels:
     panel = tuple((teachers[t].name, float(w)) for t, w in zip(kept, found, strict=True))
     rough = sum(w for t, w in zip(kept, found, strict=True) if teachers[t].is_rough)
     roughness = float(rough / found.sum())
-    return SoftLabels(soft, clarity, n_used, share, panel, roughness, foreseen, judges)
+    further = rehearsal.augmented(kept, found, known)
+    soft_labels = SoftLabels(soft, clarity, n_used, share, panel, roughness, foreseen, judges)
+    return replace(soft_labels, mixed_cells=further[0], mixed_labels=further[1])
 
 
 def _judges(known: Masks, seed: int) -> NDArray[np.intp] | None:
@@ -255,6 +265,28 @@ class _Rehearsal:
         own = len(data.labels) / _ROWS_PER_LABEL
         share = (whole - error) / (whole - error + own * error) if whole > 0 else _LEAST_WEIGHT
         return float(np.clip(share, _LEAST_WEIGHT, _MOST_WEIGHT))
+
+    def augmented(
+        self, kept: Sequence[int], found: Floats, known: Masks
+    ) -> tuple[NDArray[np.float32] | None, Floats | None]:
+        """Return mixed rows and what the teachers, fitted on all rows, predict of them together.
+
+        A large table has rows enough, and teachers of the user's own read no encoded rows.
+        """
+        n_rows, squared = len(self.data.labels), self.data.n_classes == 0
+        count = how_many(self.data.cells)
+        if self.settings.own or count == 0:
+            return None, None
+        cells = mix_rows(self.data.cells, count, self.settings.seed)
+        more = replace(self, data=with_rows(self.data, cells))
+        fresh = np.arange(len(more.data.labels)) >= n_rows
+        seen = np.concatenate([self.used, np.zeros(len(cells), dtype=bool)])
+        parts = [part[fresh] for part in more._predict(kept, [(seen, fresh)])]
+        if not all(_known_rows(part).all() for part in parts):
+            return None, None
+        plain, weights = self.data.expectations[known], self.data.weights[known]
+        labels = combine(parts, found, plain, weights, squared)
+        return by_row(cells, n_rows), by_row(labels, n_rows)
 
     def _predict(self, chosen: Sequence[int], folds: Sequence[tuple[Masks, Masks]]) -> list[Floats]:
         """Return the predictions of some teachers in pairs of rows to learn from and to predict."""

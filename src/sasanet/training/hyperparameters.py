@@ -31,6 +31,7 @@ attribution_steps         batches of 128 (rate 2e-3); 20 per row in total, 60,00
                           (only for Shapley modules that learn: the default has nothing to learn)
 ------------------------  ------------------------------------------------------------------------
 dropout                   0.3 · (1 − c)        0.1 · (1 − c)
+augmented rows            8 for each           none (``teachers/augmentation.py``)
 validation_fraction       0                    0
 ========================  ===================  ===================================================
 

@@ -54,18 +54,45 @@ def _cut(rows: Indexable, order: Tensor, size: int, skip: int) -> Iterator[Index
 
 
 @dataclass(frozen=True)
+class Augmented:
+    """Rows mixed from two, k for each row: cells [n, k, N], targets [n, k] (or [n, k, C]).
+
+    ``share`` is theirs of the loss of complete rows.
+    """
+
+    cells: Tensor
+    targets: Tensor
+    share: float
+
+    def __getitem__(self, index: Tensor | slice) -> Augmented:
+        return Augmented(self.cells[index], self.targets[index], self.share)
+
+    def draw(self, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Return one of the k for each row: cells [n, N], targets [n] (or [n, C])."""
+        n_rows, count = self.cells.shape[:2]
+        one = torch.randint(count, (n_rows,), generator=generator).to(self.cells.device)
+        every = torch.arange(n_rows, device=self.cells.device)
+        return self.cells[every, one], self.targets[every, one]
+
+
+@dataclass(frozen=True)
 class Rows:
-    """Encoded rows on one device: cells [n, N] (NaN absent), targets [n], weights [n]."""
+    """Encoded rows on one device: cells [n, N] (NaN absent), targets [n], weights [n].
+
+    ``augmented`` may hold further rows for each, whose targets are predictions of teachers.
+    """
 
     cells: Tensor
     targets: Tensor
     weights: Tensor
+    augmented: Augmented | None = None
 
     def __len__(self) -> int:
         return len(self.cells)
 
     def __getitem__(self, index: Tensor | slice) -> Rows:
-        return Rows(self.cells[index], self.targets[index], self.weights[index])
+        more = None if self.augmented is None else self.augmented[index]
+        return Rows(self.cells[index], self.targets[index], self.weights[index], more)
 
     def batches(self, size: int, generator: torch.Generator, skip: int = 0) -> Iterator[Any]:
         """Yield the rows once, shuffled."""

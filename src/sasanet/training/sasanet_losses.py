@@ -39,16 +39,27 @@ def value_batch_loss(
 ) -> Tensor:
     """Return L_v of the set module: the complete row, a random coalition and its complement.
 
-    Every member has a loss of its own.
+    Every member has a loss of its own. Of augmented rows only the complete one is learned from:
+    their cells do not go together, so nothing follows from some of them about the others.
     """
     assert isinstance(network.marginal, SetValue)
     present = network.present(rows.cells)
     kept = random_coalitions(present, generator)
-    outputs = network.marginal.values_with_complement(rows.cells, present, kept)
-    flat = (outputs + objective.base).flatten(1, 2)
-    losses = prediction_losses(flat, rows.targets, objective.task)
-    losses = losses.unflatten(1, outputs.shape[1:3]).mean(2)
+    augmented = rows.augmented
+    others, wanted = augmented.draw(generator) if augmented else (None, None)
+    outputs = network.marginal.values_with_complement(rows.cells, present, kept, others)
+    outputs = outputs + objective.base
+    losses = _losses_of_members(outputs[:, :3], rows.targets, objective.task)
+    if augmented and wanted is not None:
+        more = _losses_of_members(outputs[:, 3:], wanted, objective.task)
+        losses = torch.cat([losses[:, :1].lerp(more, augmented.share), losses[:, 1:]], 1)
     return value_loss(losses, rows.weights, objective.full_share)
+
+
+def _losses_of_members(outputs: Tensor, targets: Tensor, task: str) -> Tensor:
+    """Return the mean over members of their losses: outputs [B, S, M, K] → [B, S]."""
+    losses = prediction_losses(outputs.flatten(1, 2), targets, task)
+    return losses.unflatten(1, outputs.shape[1:3]).mean(2)
 
 
 def joint_batch_loss(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from sasanet.table.encoder import TableEncoder
 from sasanet.table.reading import read_table
 from sasanet.table.target import Target
 from sasanet.training.losses import Objective
-from sasanet.training.rows import Batchable, Rows
+from sasanet.training.rows import Augmented, Batchable, Rows
 from sasanet.training.shared.fellows import Alone
 from sasanet.training.yardstick import Yardstick
 from sasanet.validation import our_refusals
@@ -53,6 +53,7 @@ class FitData:
     yardstick: Yardstick | None = None
     stored: Batchable | None = None
     still_needed: float = 0.0
+    augmented: Augmented | None = None  # rows for teachers to label, on the CPU
     survival: Survival | None = None  # where a killed fit left what it had done
     fellows: Alone = field(default_factory=Alone)  # workers of the same fit
 
@@ -77,7 +78,12 @@ class FitData:
 
     def rows_in_memory(self) -> Rows:
         """Return the rows that are in memory, on the device: all of them, or a sample."""
-        return put_rows(self.cells, self.labels, self.weights, self.device)
+        rows = put_rows(self.cells, self.labels, self.weights, self.device)
+        if self.augmented is None:
+            return rows
+        more = self.augmented
+        cells, targets = more.cells.to(self.device), more.targets.to(self.device)
+        return replace(rows, augmented=Augmented(cells, targets, more.share))
 
     def objective(self, full_share: float) -> Objective:
         """Return what predictions are judged by."""
@@ -117,5 +123,8 @@ def read_validation(
 
 def put_rows(cells: Any, targets: Floats, weights: Floats, device: torch.device) -> Rows:
     """Put encoded rows on the device; weights are relative, so their mean becomes 1."""
-    tensors = (cells, targets, weights / weights.mean())
-    return Rows(*(torch.as_tensor(part, dtype=torch.float32).to(device) for part in tensors))
+    parts = [
+        torch.as_tensor(part, dtype=torch.float32).to(device)
+        for part in (cells, targets, weights / weights.mean())
+    ]
+    return Rows(parts[0], parts[1], parts[2])

@@ -19,8 +19,10 @@ from sasanet.teachers import (
     read_teachers,
     soften_labels,
 )
+from sasanet.teachers.augmentation import mixed_share
 from sasanet.teachers.stacking import losses
 from sasanet.training.hyperparameters import SASANetHyperparameters
+from sasanet.training.rows import Augmented
 from sasanet.training.yardstick import TEACHERS_SHARE, Yardstick
 
 
@@ -82,6 +84,15 @@ def make_yardstick(data: FitData, soft: SoftLabels) -> Yardstick | None:
     return Yardstick(judges, data.labels[judges], lost, data.weights[judges], further)
 
 
+def augment(data: FitData, soft: SoftLabels) -> FitData:
+    """Return data with the rows that the teachers have labelled beside those of the table."""
+    cells, labels = soft.mixed_cells, soft.mixed_labels
+    if cells is None or labels is None:
+        return data
+    mixed, wanted = torch.from_numpy(cells), torch.from_numpy(labels.astype(np.float32))
+    return replace(data, augmented=Augmented(mixed, wanted, mixed_share(len(cells))))
+
+
 def with_knots(data: FitData, n_knots: int) -> FitData:
     """Return the same rows read with at most so many knots of each number."""
     if data.encoder.numbers != "knots" or n_knots >= data.encoder.n_knots:
@@ -91,5 +102,9 @@ def with_knots(data: FitData, n_knots: int) -> FitData:
     if stop is not None:
         moved = torch.from_numpy(recode(stop.cells.cpu().numpy(), data.encoder, encoder))
         stop = replace(stop, cells=moved.to(stop.device))
+    more = data.augmented
+    if more is not None:
+        flat = recode(more.cells.flatten(0, 1).numpy(), data.encoder, encoder)
+        more = replace(more, cells=torch.from_numpy(flat).view_as(more.cells))
     cells = recode(data.cells, data.encoder, encoder)
-    return replace(data, encoder=encoder, cells=cells, validation=stop)
+    return replace(data, encoder=encoder, cells=cells, validation=stop, augmented=more)
