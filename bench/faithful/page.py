@@ -38,7 +38,8 @@ log-odds unless stated. The attributions come from the formula ([how it works](.
 not from a trained module. The paper's configuration was measured with an older version of its
 training loop. What is measured against a model's own game, and the effort and speed of the formula,
 are of models whose labels were softened by boosted trees alone, before there was a panel of
-teachers.
+teachers. What is said of refinement was measured when it was nothing but random coalitions, before
+effort bought a closer formula first.
 """
 
 

@@ -1,34 +1,20 @@
 """The page in a real browser: what it shows adds up, and what it computes is the model's value."""
 
-import os
-import shutil
-
 import numpy as np
 import pytest
 
+from browsers import opened_browser
 from reported import HOSTILE, credit, hostile, masses, penguins, sequences
 from sasanet.report import write_report
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 # Cell vectors travel in 16 bits: in a sum of a few dozen that is some 1e-4 of the network's units.
 TOLERANCE = 1e-3
 
 
 @pytest.fixture(scope="module")
 def browser():
-    if os.environ.get("NO_BROWSER") == "1":
-        pytest.skip("NO_BROWSER=1 refuses a browser")
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    if found is None:
-        what = "no Chromium on PATH; install it with: make browser"
-        pytest.fail(what) if os.environ.get("CI") == "true" else pytest.skip(what)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        # As root, as in containers, Chromium does not start with its sandbox.
-        opened = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+    with opened_browser() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

@@ -151,7 +151,8 @@ def test_a_model_that_is_saved_anew_is_served_anew_and_no_request_fails(models, 
         new.save(tmp_path / "m")
         wait_for(lambda: client.get("/models/m").json()["version"] != version)
         assert client.get("/models/m").json()["task"] == "multiclass"
-        (tmp_path / "m" / "model.json").write_text("{}")  # cannot be loaded: the last one stays
+        (tmp_path / "broken").write_text("{}")  # cannot be loaded: the last one stays
+        (tmp_path / "broken").replace(tmp_path / "m" / "model.json")
         wait_for(lambda: 'outcome="refused"' in client.get("/metrics").text)
         assert client.get("/models/m").json()["task"] == "multiclass"
         old.save(tmp_path / "m")

@@ -11,7 +11,7 @@ from sasanet.cli.commands.audit import audit
 from sasanet.cli.commands.compare import compare
 from sasanet.cli.commands.deciding import reasons, recourse
 from sasanet.cli.commands.demo import demo
-from sasanet.cli.commands.deployment import export, serve
+from sasanet.cli.commands.deployment import explore, export, serve
 from sasanet.cli.commands.drift import drift
 from sasanet.cli.commands.explain import explain
 from sasanet.cli.commands.fit import fit
@@ -34,6 +34,7 @@ _COMMANDS = (
     inspect,
     export,
     serve,
+    explore,
     demo,
     compare,
 )

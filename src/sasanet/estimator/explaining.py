@@ -20,7 +20,8 @@ from sasanet.network import inference
 from sasanet.network.attribution.closed_form import ClosedFormAttribution
 from sasanet.network.attribution.distilled import can_distil
 from sasanet.network.player_game import Game, PlayerGame
-from sasanet.network.refinement import read_effort, refined
+from sasanet.network.refinement.effort import read_effort
+from sasanet.network.refinement.run import refined
 from sasanet.network.sasanet import SASANet
 from sasanet.shapley.game import names_to_mask, read_coalitions
 from sasanet.table.target import to_probability
@@ -55,9 +56,10 @@ class ExplainingModel(CertifiedModel):
         X : table (n, d)
             Rows to explain; cells may be missing, and have attribution exactly 0.
         n_orders : int, default=0
-            Refine the attributions by random coalitions worth so many orders of the features (at
-            least 4; an order costs d − 1 evaluations of the model). The result is unbiased, and
-            ``error_std`` holds its standard errors.
+            Refine the attributions: a closer formula, corrected by random coalitions worth so many
+            orders of the features (at least 4; an order costs d − 1 evaluations of the model).
+            Rows with at most 11 present features become exact. ``error_std`` holds the expected
+            size of the error that is left.
         max_error : float, optional
             Refine until the standard error of each attribution is below this, in the units of the
             attributions, or warn that 10,000 orders were not enough.

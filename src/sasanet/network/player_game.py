@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +26,7 @@ from sasanet.network.attribution.closed_form import (
     SumFunction,
     is_enumerated,
 )
+from sasanet.network.attribution.closer_look import closer_attributions
 from sasanet.network.attribution.interactions import pair_interactions
 from sasanet.network.attribution.probability import (
     ProbabilityFunction,
@@ -87,26 +89,50 @@ class PlayerGame:
         """Return a function of orders of players: see :meth:`SASANet.value_contributions`."""
         return contributions_of_prefixes(lambda chosen: self.values(cells, chosen), present)
 
-    def attribute(self, cells: Tensor, present: Tensor) -> tuple[Tensor, Tensor]:
+    def attribute(
+        self, cells: Tensor, present: Tensor, closely: bool = False
+    ) -> tuple[Tensor, Tensor]:
         """Return the attributions of the players and the output they nearly add up to.
+
+        ``closely``: by a closer and slower formula (:mod:`~.attribution.closer_look`).
 
         Shape: cells [B, N], present [B, P] → φ [B, P, K], output [B, K].
         """
         value = self.marginal.member_values(cells, self.network.present(cells)[:, None])[:, 0]
         own, output = self._vectors(cells), self._in_units(value.mean(1))
-        formula = ClosedFormAttribution(len(self.membership), points=1)
+        find = closer_attributions if closely else self._formula
         if self.base is not None:
             base = self.base.to(cells.device, torch.float32)
             function = ProbabilityFunction(self.marginal.together, base)
             flat, whole = own.flatten(2), output.float()
             ends = _ends(function, flat, present, whole)
-            found = formula.attributions(function, present, flat, ends, whole, expected_growth)[0]
-            return found, output
+            return find(function, present, flat, ends, whole, expected_growth), output
         parts = []
         for m, (member, vectors) in enumerate(self._members(own)):
             ends = _ends(member, vectors, present, value[:, m])
-            parts.append(formula.attributions(member, present, vectors, ends, value[:, m])[0])
+            parts.append(find(member, present, vectors, ends, value[:, m]))
         return torch.stack(parts).mean(0), output
+
+    def _formula(self, *given: Any) -> Tensor:
+        return ClosedFormAttribution(len(self.membership), points=1).attributions(*given)[0]
+
+    def slopes(self, cells: Tensor, coalitions: Tensor) -> Tensor:
+        """Return how fast v grows with the weight of every player, at some coalitions.
+
+        A present player has weight 1 and an absent one 0 in the sum that v is a function of.
+
+        Shape: cells [B, N], coalitions [B, S, P] bool → [B, S, P, K].
+        """
+        own = self._vectors(cells)
+        with torch.enable_grad():
+            weights = coalitions.to(own.dtype).requires_grad_()
+            sums = torch.einsum("bsp,bpmd->bsmd", weights, own)
+            values = self._in_units(self.marginal.together.value_of_sums(sums).mean(2))
+            found = [
+                torch.autograd.grad(part.sum(), weights, retain_graph=True)[0]
+                for part in values.unbind(2)
+            ]
+        return torch.stack(found, 3)
 
     def interactions(self, cells: Tensor, present: Tensor) -> Tensor:
         """Return the Shapley interaction index I_ij of all pairs of players, 0 for i = j.
@@ -152,3 +178,11 @@ def _ends(function: SumFunction, vectors: Tensor, present: Tensor, value: Tensor
 
 
 Game = SASANet | PlayerGame
+
+
+def of_single_columns(game: Game) -> PlayerGame | None:
+    """Return the same game with what a set network can do besides; none of another network."""
+    if isinstance(game, PlayerGame):
+        return game
+    every = torch.eye(len(game.columns), dtype=torch.bool)
+    return PlayerGame(game, every) if game.is_set else None

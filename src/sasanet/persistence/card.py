@@ -119,7 +119,7 @@ def _column(column: Column, importance: float) -> list[str]:
     else:
         shown = [escaped(level, _LONGEST_LEVEL) for level in column.levels[:_MOST_LEVELS]]
         values = " · ".join(shown) + _more(len(column.levels), _MOST_LEVELS)
-    return [escaped(column.name), column.kind, values or "none", measured(importance)]
+    return [escaped(column.name), column.kind, values or "–", measured(importance)]
 
 
 def _more(n: int, shown: int) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sasanet.errors import need_package
+from sasanet.estimator.explaining import Groups
 from sasanet.estimator.sasanet import SASANetModel
 from sasanet.explanation.wording import measured
 from sasanet.report.summary import gather
@@ -24,6 +25,7 @@ def write_report(
     path: str | Path,
     target: Any = None,
     group: str | None = None,
+    groups: Groups | None = None,
 ) -> Path:
     """Write one self-contained HTML page about a model and a table.
 
@@ -44,6 +46,9 @@ def write_report(
         Labels, or the name of the column that holds them; without them no quality is shown.
     group : str, optional
         Column to group rows by: quality is shown for each of its levels, or quarters.
+    groups : dict of str to list of str, optional
+        Groups of columns, as in ``explain``: the page also shows how much each matters as one
+        player. Rows, and what can be switched off, stay single features in raw units.
 
     Returns
     -------
@@ -68,7 +73,7 @@ def write_report(
     jinja2 = need_package("jinja2", "report")
     path = Path(path)
     check_can_write(path)
-    text = render(gather(model, table, target, group), jinja2)
+    text = render(gather(model, table, target, group, groups), jinja2)
     write_whole(path, text.encode("utf-8", errors="replace"))
     return path
 

@@ -19,6 +19,7 @@ from sasanet.arrays import Floats
 from sasanet.audit import Audit, audit
 from sasanet.audit.text import conclusion
 from sasanet.errors import UnknownLevelWarning
+from sasanet.estimator.explaining import Groups
 from sasanet.estimator.sasanet import SASANetModel
 from sasanet.explanation.explanation import Explanation
 from sasanet.network.export import PortableNetwork, export
@@ -27,6 +28,7 @@ from sasanet.report.caveats import Caveat, find_caveats
 from sasanet.report.inputs import ReportInputs, read_inputs
 from sasanet.report.metrics import by_group, measure, row_cross_entropy
 from sasanet.report.packing import pack, pack_network
+from sasanet.report.pairs import group_importance, strongest_pairs
 from sasanet.report.row_data import (
     MOST_ROWS,
     cell_bytes,
@@ -70,13 +72,20 @@ class Results:
     caveats: list[Caveat]
 
 
-def gather(model: SASANetModel, table: Any, target: Any, group: str | None) -> Any:
+def gather(
+    model: SASANetModel, table: Any, target: Any, group: str | None, groups: Groups | None = None
+) -> Any:
     """Ask the model everything the report needs to know."""
     with warnings.catch_warnings():  # the page itself lists the unseen levels
         warnings.simplefilter("ignore", UnknownLevelWarning)
         inputs = read_inputs(model, table, target, group)
         results = _compute(model, inputs)
-    return {"facts": _facts(results, group), "data": _data(results)}
+        rows = results.shown.encoded
+        together = {
+            "groups": group_importance(model, rows, groups),
+            "pairs": strongest_pairs(model, rows, results.explanation),
+        }
+    return {"facts": _facts(results, group) | together, "data": _data(results)}
 
 
 def _compute(model: SASANetModel, inputs: ReportInputs) -> Results:

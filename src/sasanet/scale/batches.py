@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from sasanet.network.refinement import read_effort
+from sasanet.network.refinement.effort import read_effort
 from sasanet.persistence import load
 from sasanet.scale.parts import Job, WrittenParts, count_jobs, read_keep, write_parts
 from sasanet.scale.work import Explaining, Predicting, Work

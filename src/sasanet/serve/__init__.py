@@ -9,6 +9,7 @@
 - ``metrics``: counters for Prometheus, drift among them
 - ``guard``: what every request passes: identity, keys, headers, one line of log
 - ``protocols``: answers in the words of each protocol
+- ``live``: what the live page asks for besides, and its files, which are in ``page``
 - ``schema``: OpenAPI with the columns of each model
 - ``app``: the routes
 - ``process``: the server process
@@ -25,6 +26,7 @@ for _package in ("fastapi", "uvicorn", "prometheus_client"):
 from sasanet.serve.app import make_app  # noqa: E402  (the packages come first)
 from sasanet.serve.keys import Keys, make_key  # noqa: E402
 from sasanet.serve.limits import Limits  # noqa: E402
+from sasanet.serve.live.explored import Explored  # noqa: E402
 from sasanet.serve.process import run  # noqa: E402
 
-__all__ = ["Keys", "Limits", "make_app", "make_key", "run"]
+__all__ = ["Explored", "Keys", "Limits", "make_app", "make_key", "run"]

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 import sasanet
 from sasanet.errors import InvalidInputError
@@ -25,8 +27,11 @@ from sasanet.serve.guard import Guard, refused, unusable_by_model
 from sasanet.serve.inference import Answer, Query
 from sasanet.serve.keys import Keys
 from sasanet.serve.limits import Limits, Refusal
+from sasanet.serve.live.explored import Explored
+from sasanet.serve.live.files import page_files
+from sasanet.serve.live.routes import Desk, live_routes
 from sasanet.serve.metrics import Metrics
-from sasanet.serve.reading import read_json
+from sasanet.serve.reading import read_body, read_json
 from sasanet.serve.registry import Registry, Served, read_folders
 from sasanet.serve.schema import add_models, describe, describe_v2
 
@@ -40,6 +45,8 @@ def make_app(
     limits: Limits | None = None,
     reload_seconds: float = 2.0,
     docs: bool = False,
+    explored: Mapping[str, Explored] | None = None,
+    hosts: Sequence[str] = (),
 ) -> FastAPI:
     """Return an ASGI application that serves saved models.
 
@@ -55,6 +62,11 @@ def make_app(
         How often to look for changed models.
     docs : bool
         Whether ``/docs`` shows the API in a browser. The page loads its scripts from the network.
+    explored : mapping of str to Explored, optional
+        Rows, and groups of columns, that the live page at ``/`` offers, by name of model.
+    hosts : sequence of str
+        Names that a request may call this server by; by default any. A server without keys on a
+        machine with a browser is safer with names: other sites' pages then cannot pretend to be it.
 
     Returns
     -------
@@ -77,7 +89,9 @@ def make_app(
     >>> folder.cleanup()
     """
     metrics = Metrics()
-    server = _Server(Registry(read_folders(models), metrics), limits or Limits(), metrics)
+    server = _Server(
+        Registry(read_folders(models), metrics), limits or Limits(), metrics, explored or {}
+    )
     app = FastAPI(
         lifespan=partial(_lifespan, server, reload_seconds),
         docs_url="/docs" if docs else None,
@@ -86,9 +100,14 @@ def make_app(
     app.include_router(_health(server))
     app.include_router(_describing(server))
     app.include_router(_asking(server))
+    app.include_router(live_routes(server.desk))
+    app.include_router(page_files())
     app.add_exception_handler(Refusal, lambda _, error: refused(error))
     app.add_exception_handler(InvalidInputError, lambda _, error: unusable_by_model(error))
+    app.add_exception_handler(RequestValidationError, _wrong_words)
     app.add_exception_handler(HTTPException, _no_route)  # type: ignore[arg-type]
+    if hosts:
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
     app.add_middleware(Guard, keys=keys, metrics=metrics)
     app.openapi = lambda: add_models(  # type: ignore[method-assign]
         get_openapi(title="sasanet", version=sasanet.__version__, routes=app.routes),
@@ -113,6 +132,7 @@ async def _lifespan(server: _Server, reload_seconds: float, app: FastAPI) -> Asy
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         server.batcher.close()
+        server.desk.close()
 
 
 class _Server:
@@ -120,8 +140,19 @@ class _Server:
 
     batcher: Batcher
 
-    def __init__(self, registry: Registry, limits: Limits, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        limits: Limits,
+        metrics: Metrics,
+        explored: Mapping[str, Explored],
+    ) -> None:
         self.registry, self.limits, self.metrics = registry, limits, metrics
+        self.desk = Desk(registry, limits, metrics, explored, self.ask)
+
+    async def ask(self, query: Query) -> Answer:
+        """Have a query computed, together with others that arrive at the same time."""
+        return await self.batcher.ask(query)
 
     async def answer(
         self,
@@ -132,28 +163,11 @@ class _Server:
     ) -> Response:
         """Read a request, have it computed, and write the answer."""
         request.state.log["model"] = served.name
-        body = await self._body(request)
+        body = await read_body(request, self.limits)
         query = await asyncio.to_thread(lambda: read(read_json(body)))
         request.state.log["rows"] = query.rows.n_rows
-        found = await self.batcher.ask(query)
+        found = await self.ask(query)
         return await asyncio.to_thread(lambda: JSONResponse(write(query, found)))
-
-    async def _body(self, request: Request) -> bytes:
-        """Return the body, if it is small enough and comes in time."""
-        try:
-            async with asyncio.timeout(self.limits.body_seconds):
-                body = bytearray()
-                async for part in request.stream():
-                    body += part
-                    if len(body) > self.limits.body_bytes:
-                        raise Refusal(
-                            413, f"A body must have at most {self.limits.body_bytes} bytes."
-                        )
-        except TimeoutError:
-            raise Refusal(
-                408, f"A body must arrive within {self.limits.body_seconds:g} s."
-            ) from None
-        return bytes(body)
 
 
 def _no_route(request: Request, error: HTTPException) -> JSONResponse:
@@ -165,6 +179,12 @@ def _no_route(request: Request, error: HTTPException) -> JSONResponse:
     }
     text = sentences.get(error.status_code, "The request cannot be used.")
     return JSONResponse({"error": text}, error.status_code, error.headers)
+
+
+def _wrong_words(request: Request, error: Exception) -> JSONResponse:
+    """Refuse words of an address that cannot be read, without repeating them."""
+    del request, error
+    return JSONResponse({"error": "The words after '?' must be of the type that is told."}, 422)
 
 
 def _health(server: _Server) -> APIRouter:

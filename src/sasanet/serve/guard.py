@@ -22,7 +22,8 @@ from sasanet.serve.limits import Refusal
 from sasanet.serve.metrics import Metrics
 
 LOG = logging.getLogger("sasanet.serve")
-OPEN = ("/ping", "/health", "/v2/health/live", "/v2/health/ready")  # without a key
+OPEN = ("/", "/ping", "/health", "/v2/health/live", "/v2/health/ready")  # without a key
+_PAGE = "/page/"  # what the live page is made of; every question it asks needs the key
 _ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
 _POLICY = "default-src 'none'; frame-ancestors 'none'"
 _SAFE = {
@@ -77,7 +78,7 @@ class Guard:
 
     def _admit(self, path: str, headers: Headers) -> str | None:
         """Return the name of the key; None where none is needed."""
-        if self._keys is None or path in OPEN:
+        if self._keys is None or path in OPEN or path.startswith(_PAGE):
             return None
         scheme, _, key = headers.get("authorization", "").partition(" ")
         return self._keys.admit(key.strip() if scheme.lower() == "bearer" else "")

@@ -31,11 +31,12 @@ class Query:
     explain: bool
     n_orders: int = 0
     n_reasons: int = 5
+    counted: bool = True  # whether its rows are part of what is watched for drift
 
     @property
     def group(self) -> tuple[object, ...]:
         """What must be equal for two requests to be computed together."""
-        return (id(self.served), self.explain, self.n_orders, self.n_reasons)
+        return (id(self.served), self.explain, self.n_orders, self.n_reasons, self.counted)
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,8 @@ def answer(queries: Sequence[Query], metrics: Metrics) -> list[Answer]:
     if first.explain:
         explanation = served.model.explain(encoded, n_orders=first.n_orders)
     strange = find_warnings(served, encoded)
-    metrics.observe_rows(served, strange, encoded.cells[:, : len(names)], explanation)
+    if first.counted:
+        metrics.observe_rows(served, strange, encoded.cells[:, : len(names)], explanation)
     whole = Answer(
         served,
         predictions,

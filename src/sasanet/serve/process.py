@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,20 @@ def run(
             f"The server must be able to listen at {host}:{port}, got a refusal of the system; "
             "choose another port"
         )
+
+
+def free_port() -> int:
+    """Return a port of this machine where nobody listens.
+
+    Examples
+    --------
+    >>> free_port() > 1023
+    True
+    """
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        found: int = one.getsockname()[1]
+    return found
 
 
 def check_reach(host: str, has_keys: bool, insecure: bool) -> None:

@@ -37,7 +37,7 @@ _EXPLAINED = {"raw", "base_value", "attributions", "reasons", "error_std"}
 def _query(
     served: Served, rows: Rows, options: Any, explain: bool, limits: Limits, n_orders: int = 0
 ) -> Query:
-    """Return a request with its options: only, n_orders, n_reasons."""
+    """Return a request with its options: only, n_orders, n_reasons, trial."""
     orders = field(options, "n_orders", int, default=n_orders)
     if orders and not 4 <= orders <= limits.orders:
         raise unusable(f"'n_orders' must be 0 or from 4 to {limits.orders}, got {shown(orders)}.")
@@ -45,7 +45,8 @@ def _query(
     if not 1 <= reasons <= _MOST_REASONS:
         raise unusable(f"'n_reasons' must be from 1 to {_MOST_REASONS}, got {shown(reasons)}.")
     rows = keep_only(rows, options.get("only"), served.columns)
-    return Query(served, rows, explain, orders, reasons)
+    counted = not field(options, "trial", bool, default=False)
+    return Query(served, rows, explain, orders, reasons, counted)
 
 
 # --- our own --------------------------------------------------------------------------------------

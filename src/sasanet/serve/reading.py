@@ -6,6 +6,7 @@ checks can be encoded, so no request can spoil the batch that it shares with oth
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import json
 import math
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
+from fastapi import Request
 
 from sasanet.errors import InvalidInputError
 from sasanet.explanation.wording import shorten
@@ -33,6 +35,20 @@ class Rows:
     cells: list[list[Cell]]
     n_rows: int
     ignored: tuple[str, ...] = ()
+
+
+async def read_body(request: Request, limits: Limits) -> bytes:
+    """Return the body of a request, if it is small enough and comes in time."""
+    try:
+        async with asyncio.timeout(limits.body_seconds):
+            body = bytearray()
+            async for part in request.stream():
+                body += part
+                if len(body) > limits.body_bytes:
+                    raise Refusal(413, f"A body must have at most {limits.body_bytes} bytes.")
+    except TimeoutError:
+        raise Refusal(408, f"A body must arrive within {limits.body_seconds:g} s.") from None
+    return bytes(body)
 
 
 # --- JSON ---------------------------------------------------------------------------------------

@@ -1,7 +1,9 @@
-"""``sasanet serve`` and ``sasanet export``: a saved model put to work elsewhere."""
+"""``sasanet serve``, ``explore`` and ``export``: a saved model put to work elsewhere."""
 
 from __future__ import annotations
 
+import threading
+import webbrowser
 from pathlib import Path
 from typing import Annotated
 
@@ -62,6 +64,40 @@ def serve(
     scheme = "http" if certificate is None else "https"
     terminal.note(f"Serving at {scheme}://{host}:{port}; Ctrl-C stops.")
     room.run(app, host=host, port=port, certificate=certificate, certificate_key=certificate_key)
+
+
+@command
+def explore(
+    terminal: Terminal,
+    model: options.ModelPath,
+    table: options.TablePath,
+    groups: options.GroupsFile = None,
+    port: Annotated[int, typer.Option(help="Port to listen at.", min=0, max=65535)] = 8080,
+    browser: Annotated[
+        bool, typer.Option(help="Open the page; without, its address is only printed.")
+    ] = True,
+    encoding: options.Encoding = "utf-8",
+) -> None:
+    """Look at a model and a table's rows in the browser, on this machine alone.
+
+    Choose a row, change it, switch features off, compare, see what would have to change.
+    """
+    from sasanet import serve as room
+    from sasanet.cli.files.json_objects import read_object
+    from sasanet.cli.files.model_rows import load_model, read_rows
+    from sasanet.serve.process import free_port
+
+    rows = read_rows(terminal, load_model(model, terminal), table, encoding, None).X
+    grouped = read_object(groups, "--groups", '{"address": ["street", "zip"]}')
+    name = model.resolve().name
+    app = room.make_app(
+        [model], explored={name: room.Explored(rows, grouped)}, hosts=("127.0.0.1", "localhost")
+    )
+    port = port or free_port()
+    terminal.note(f"Open http://127.0.0.1:{port}; Ctrl-C stops.")
+    if browser:
+        threading.Timer(1, webbrowser.open, [f"http://127.0.0.1:{port}"]).start()
+    room.run(app, port=port)
 
 
 @command

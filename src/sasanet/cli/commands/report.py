@@ -22,14 +22,17 @@ def report(
     group: Annotated[
         str | None, typer.Option(help="Column to group rows by.", show_default=False)
     ] = None,
+    groups: options.GroupsFile = None,
     encoding: options.Encoding = "utf-8",
     force: options.Force = False,
 ) -> None:
     """Write a page about the model: how good, how faithful, which features matter."""
     check_free(out, force, table)
+    from sasanet.cli.files.json_objects import read_object
     from sasanet.cli.files.model_rows import load_model, read_rows
     from sasanet.report import write_report
 
+    grouped = read_object(groups, "--groups", '{"address": ["street", "zip"]}')
     fitted = load_model(model, terminal)
     read = read_rows(terminal, fitted, table, encoding, target, group)
     frame = read.X
@@ -38,6 +41,6 @@ def report(
     if target:
         frame[target] = read.y
     with terminal.progress(f"writing {out.name}"):
-        write_report(fitted, frame, out, target=target, group=group)
+        write_report(fitted, frame, out, target=target, group=group, groups=grouped)
     terminal.say(f"Report on {len(frame):,} rows written to {out}.")
     terminal.result({"out": str(out), "rows": len(frame)})

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import csv
 import gzip
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from sasanet.errors import InvalidInputError
+from sasanet.table.formulas import escape_formula
 from sasanet.table.parquet_writer import ParquetWriter
 from sasanet.whole_files import check_can_make, check_can_write, replacing
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMATS = (".csv", ".csv.gz", ".parquet", ".jsonl", ".jsonl.gz")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 class TableWriter(Protocol):
@@ -98,19 +96,6 @@ def _open_text(path: Path, compressed: bool) -> Any:
     if compressed:
         return gzip.open(path, "wt", compresslevel=3, encoding="utf-8", newline="")
     return path.open("w", encoding="utf-8", newline="")
-
-
-def escape_formula(cell: Any) -> Any:
-    """Return a cell that no spreadsheet takes for a formula; numbers are none.
-
-    Examples
-    --------
-    >>> escape_formula("=1+1"), escape_formula("-1.5"), escape_formula("age = 31")
-    ("'=1+1", '-1.5', 'age = 31')
-    """
-    if isinstance(cell, str) and cell.startswith(_FORMULA_STARTS) and not _NUMBER.fullmatch(cell):
-        return f"'{cell}"
-    return cell
 
 
 class _CsvWriter:

@@ -114,7 +114,7 @@ class ClosedFormAttribution(nn.Module):
         integral = torch.einsum("bnqk,q->bnk", four, four.new_tensor(WEIGHTS))
         for rows in chunks(_is_inaccurate(integral, value) & ~few, present.shape[1] ** 2):
             integral[rows] = second_look(function, vectors[rows], ends[rows], grow)
-        integral = _add_up_by_length(integral, value, lengths)
+        integral = add_up_by_length(integral, value, lengths)
         return torch.where(few[:, None, None], attributions, integral), four
 
 
@@ -124,7 +124,7 @@ def chunks(selected: Tensor, vectors_per_row: int) -> tuple[Tensor, ...]:
     return rows.split(max(1, _VECTORS_AT_ONCE // vectors_per_row)) if len(rows) else ()
 
 
-def _add_up_by_length(attributions: Tensor, value: Tensor, lengths: Tensor) -> Tensor:
+def add_up_by_length(attributions: Tensor, value: Tensor, lengths: Tensor) -> Tensor:
     """Make the attributions sum to the value, in proportion to the length of each cell vector.
 
     A cell that does not influence the sum gets nothing, and equal cells get equal attributions.
