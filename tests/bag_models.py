@@ -20,6 +20,10 @@ def table() -> pd.DataFrame:
     hours = pd.to_timedelta(random.integers(0, 700 * 24, N), unit="h")
     columns = {
         "posted": pd.Series(pd.Timestamp("2024-01-01") + hours),
+        "tags": pd.Series(
+            [[tag for tag in ("new", "sale", "rare") if random.random() < 0.4] for _ in range(N)]
+        ),
+        "vector": pd.Series(random.normal(size=(N, 4)).tolist()),
         "size": pd.Series(random.normal(size=N)),
         "shop": pd.Series(random.choice(["a", "b", "c"], N)),
     }

@@ -88,6 +88,9 @@ def test_saved_models_answer_the_same(kind, tmp_path):
 def test_explanations_keep_the_cells_of_the_user(tmp_path):
     e = bag_models.fitted().explain(TABLE[:20])
     pd.testing.assert_frame_equal(e.data, TABLE[:20])
+    with pytest.raises(InvalidInputError, match="Parquet must keep every cell"):
+        e.save(tmp_path / "e.parquet")  # lists would come back as arrays
+    e = e[:, ["posted", "size", "shop"]]
     e.save(tmp_path / "e.parquet")
     pd.testing.assert_frame_equal(type(e).load(tmp_path / "e.parquet").data, e.data)
 
@@ -143,7 +146,7 @@ def test_the_report_shows_bags(tmp_path):
     path = tmp_path / "report.html"
     write_report(model, TABLE[:60].assign(y=bag_models.target()[:60]), path, target="y")
     page = path.read_text()
-    assert "1 dates" in page
+    assert "1 dates, 1 tags, 1 vectors" in page
     assert "2024-" in page
 
 
@@ -162,3 +165,20 @@ def test_a_folder_larger_than_memory_has_bags_too(tmp_path, monkeypatch):
     e = streamed.explain(TABLE[:30])
     np.testing.assert_allclose(e.prediction, streamed.predict(TABLE[:30]), atol=1e-9)
     assert (e.values[TABLE[:30].isna().to_numpy()] == 0).all()
+
+
+@pytest.mark.parametrize("kind", ["tags", "vectors"])
+def test_what_a_list_says_is_learned(kind):
+    random = np.random.default_rng(4)
+    if kind == "tags":
+        cells = [[t for t in ("new", "sale", "rare") if random.random() < 0.4] for _ in range(900)]
+        y = np.array([2.0 * ("sale" in cell) for cell in cells])
+    else:
+        cells = random.normal(size=(900, 5))
+        y = cells @ [1.0, -1.0, 0.0, 0.5, 0.0]
+        cells = cells.tolist()
+    X = pd.DataFrame({"x": pd.Series(cells), "n": random.normal(size=900)})
+    model = SASANetRegressor(random_state=0, max_epochs=15, teacher_weight=0).fit(X[:600], y[:600])
+    assert model.score(X[600:], y[600:]) > 0.8
+    shuffled = X[600:].assign(x=X["x"][600:].sample(frac=1, random_state=0).to_list())
+    assert model.score(shuffled, y[600:]) < 0.3  # the twin that reads other cells

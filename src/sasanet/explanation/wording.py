@@ -86,7 +86,17 @@ def cell_text(cell: Any) -> str:
     """
     if isinstance(cell, dt.date) and cell == cell:  # NaT is a date that differs from itself
         return cell.isoformat()[:10] + _clock(cell)
+    if isinstance(cell, list | tuple | set | frozenset | np.ndarray):
+        return _list_text(cell)
     return f"{cell:.6g}" if isinstance(cell, float | np.floating) else str(cell)
+
+
+def _list_text(cells: Any) -> str:
+    """Return tags one after another, and of a vector how long it is."""
+    if len(cells) and not isinstance(next(iter(cells)), str):
+        return f"a vector of {len(cells)} numbers"
+    texts = sorted(cells) if isinstance(cells, set | frozenset) else cells
+    return ", ".join(map(str, texts)) or "(none)"
 
 
 def _clock(day: dt.date) -> str:
@@ -111,6 +121,8 @@ def cell_in_sentence(cell: Any) -> str:
         return day + _clock(cell).replace(" ", ", ")
     if isinstance(cell, str):
         return repr(cell)
+    if isinstance(cell, list | tuple | set | frozenset | np.ndarray):
+        return _list_text(cell)
     return compact(float(cell)) if isinstance(cell, float | np.floating) else str(cell)
 
 

@@ -17,6 +17,7 @@ from sasanet.audit.text import calibration_verdict, conclusion, facts, loss_name
 from sasanet.checksums import pack_weights
 from sasanet.estimator.sasanet import SASANetModel
 from sasanet.explanation.wording import cell_text, measured, shorten
+from sasanet.table.bags.parts import training_range
 from sasanet.table.columns import Column
 
 MARK = "<!-- written by sasanet: remove this line to keep the page when the model is saved -->"
@@ -116,6 +117,10 @@ def _column(column: Column, importance: float) -> list[str]:
     if column.kind == "number":
         low, high = column.knots[0], column.knots[-1]
         values = f"{cell_text(low)} to {cell_text(high)}" if column.seen else "none"
+    elif column.parts:
+        ends = training_range(column)
+        parts = f"{len(column.parts)} parts"
+        values = f"{cell_text(ends[0])} to {cell_text(ends[1])}" if ends else parts
     else:
         shown = [escaped(level, _LONGEST_LEVEL) for level in column.levels[:_MOST_LEVELS]]
         values = " · ".join(shown) + _more(len(column.levels), _MOST_LEVELS)

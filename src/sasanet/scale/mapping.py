@@ -16,7 +16,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from sasanet.errors import InvalidInputError
-from sasanet.network.refinement import read_effort
+from sasanet.network.refinement.effort import read_effort
 from sasanet.persistence import load
 from sasanet.scale.parts import read_keep
 from sasanet.scale.work import Explaining, Predicting, Work, rows_at_once

@@ -21,9 +21,10 @@ from sasanet.errors import InvalidInputError
 from sasanet.explanation.wording import shorten
 from sasanet.serve.limits import Limits, Refusal, unusable
 from sasanet.table.bags.dates import read_times
+from sasanet.table.bags.parts import expand
 from sasanet.table.columns import Column
 
-Cell = str | bool | int | float | dt.datetime | None
+Cell = str | bool | int | float | dt.datetime | list[Any] | None
 _SHOWN = 80  # characters of a name or value that an answer repeats
 _EXACT = 2**53  # beyond it a float may be another number than the integer that was sent
 
@@ -252,4 +253,18 @@ def _date(value: Any, column: Column, limits: Limits) -> Cell:
     return times[0].to_pydatetime(warn=False)
 
 
-_READERS = {"number": _number, "dates": _date}
+def _list(value: Any, column: Column, limits: Limits) -> Cell:
+    """Return a list of tags or of numbers."""
+    try:
+        if not isinstance(value, list) or len(value) > limits.text_length:
+            raise InvalidInputError("no list")
+        expand(pd.Series([value], dtype=object), column)
+    except (InvalidInputError, OverflowError):
+        what = f"{len(column.parts)} finite numbers" if column.kind == "vectors" else "texts"
+        raise unusable(
+            f"Column {shown(column.name)} must hold lists of {what} or null, got {_kind(value)}."
+        ) from None
+    return value
+
+
+_READERS = {"number": _number, "dates": _date, "tags": _list, "vectors": _list}

@@ -47,6 +47,9 @@ def describe_column(column: Column) -> dict[str, Any]:
             "type": ["string", "null"],
             "description": f"A date or time of ISO 8601 {offset}{covered}",
         }
+    if column.kind in ("tags", "vectors"):
+        items = "string" if column.kind == "tags" else "number"
+        return {"type": ["array", "null"], "items": {"type": items}}
     if len(column.levels) > _MOST_LEVELS:
         return {"examples": list(column.levels[:3]), "description": f"{len(column.levels)} levels"}
     return {"enum": [*column.levels, None]}

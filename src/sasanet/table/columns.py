@@ -54,7 +54,7 @@ class Column:
 
 _PLAIN = ("name", "kind", "levels", "knots", "mean", "std", "seen")
 _BAG = ("name", "kind", "zone", "parts")
-BAGS = ("dates",)  # the kinds of bags: see sasanet.table.bags
+BAGS = ("dates", "tags", "vectors")  # the kinds of bags: see sasanet.table.bags
 
 
 @dataclass(frozen=True)

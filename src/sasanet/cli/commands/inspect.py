@@ -96,6 +96,8 @@ def _values(column: dict[str, Any]) -> str:
     from sasanet.explanation.wording import cell_text
 
     if "parts" in column:
+        if column["kind"] != "dates":
+            return f"{len(column['parts'])} parts"
         zone = f" {column['zone']}" if "zone" in column else ""
         parts = ", ".join(column["parts"])
         return f"{column['lowest']} to {column['highest']}{zone}, by {parts}"

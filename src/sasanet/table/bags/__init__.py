@@ -6,7 +6,9 @@ its hour. Each part is a plain column of numbers or levels, learned and encoded 
 
 What a column is, by rule (:func:`~sasanet.table.bags.parts.bag_kind`):
 
-- *dates*: ``datetime64`` with or without a time zone, periods, objects that are all dates or times.
+- *dates*: ``datetime64`` with or without a time zone, periods, objects that are all dates or times;
+- *tags*: lists, tuples or sets of text;
+- *vectors*: lists, tuples or arrays of numbers, equally many in every row.
 
 A column named in ``categorical_features`` is never one of these.
 """

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from sasanet.arrays import Masks
-from sasanet.table.bags import dates
+from sasanet.table.bags import dates, lists
 from sasanet.table.columns import Column
 from sasanet.table.reading import read_numbers
 
@@ -23,12 +23,15 @@ def bag_kind(series: pd.Series) -> str:
     >>> bag_kind(pd.Series(pd.to_datetime(["2026-11-15"]))), bag_kind(pd.Series([1.5]))
     ('dates', '')
     """
-    return "dates" if dates.holds_dates(series) else ""
+    return "dates" if dates.holds_dates(series) else lists.kind_of_lists(series)
 
 
 def begin(series: pd.Series, name: str, kind: str) -> Column:
     """Return a bag of which no parts are known yet, but all that tells how to read them."""
-    return Column(name, kind, zone=dates.zone_of(series, name))
+    if kind == "vectors":  # as many empty parts as there are numbers, until they are learned
+        parts = tuple(Column(str(j), "number") for j in range(lists.length_of(series)))
+        return Column(name, kind, parts=parts)
+    return Column(name, kind, zone=dates.zone_of(series, name) if kind == "dates" else "")
 
 
 def expand(series: pd.Series, column: Column) -> dict[str, pd.Series]:
@@ -36,6 +39,10 @@ def expand(series: pd.Series, column: Column) -> dict[str, pd.Series]:
 
     The first is missing where the cell is.
     """
+    if column.kind == "tags":
+        return lists.expand_tags(series, column.name)
+    if column.kind == "vectors":
+        return lists.expand_vectors(series, column.name, len(column.parts))
     return dates.expand(series, column.name, column.zone)
 
 
@@ -63,5 +70,7 @@ def training_range(column: Column) -> tuple[Any, Any] | None:
 
 def with_parts(bag: Column, parts: Sequence[Column]) -> Column:
     """Return the bag with what was learned of its parts, without those that say nothing."""
-    kept = tuple(part for part in parts if not (part.name == "hour" and set(part.knots) == {0.0}))
-    return replace(bag, parts=kept)
+    first, *others = parts
+    if bag.kind != "vectors":  # the same hour in all rows, buckets of tags that no row has
+        others = [part for part in others if part.kind != "number" or len(part.knots) > 1]
+    return replace(bag, parts=(first, *others))
