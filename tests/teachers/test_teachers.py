@@ -112,3 +112,24 @@ def test_where_lightgbm_cannot_be_loaded_others_take_its_place(monkeypatch):
 def test_a_design_of_many_columns_takes_fewer_rows(monkeypatch):
     monkeypatch.setattr("sasanet.teachers.linear._MOST_CELLS", 3_000)
     assert math.isfinite(Linear(False).predict(data(0), SEEN, ~SEEN, 0).sum())
+
+
+def rises(teacher, directions, n_classes):
+    """Return how often predictions rise where the first column alone does, out of 380 steps."""
+    rows = data(n_classes)
+    steps = np.repeat(CELLS[:20], 20, axis=0)
+    steps[:, 0] = np.tile(np.linspace(0, 9, 20), 20)
+    cells = np.vstack([CELLS, steps]).astype(np.float32)
+    labels = np.r_[rows.labels, np.zeros(400)]
+    seen = np.arange(900) < 500
+    rows = TeacherData(cells, labels, np.ones(900), rows.levels, n_classes, directions=directions)
+    found = teacher.predict(rows, seen, ~seen, 0).reshape(20, 20)
+    return int((np.diff(found, axis=1) > 1e-6).sum())
+
+
+@pytest.mark.parametrize("n_classes", [0, 2])
+@pytest.mark.parametrize("teacher", TEACHERS[:2], ids=lambda teacher: teacher.name)
+def test_trees_keep_directions(teacher, n_classes):
+    """Against the truth, which rises with the first column."""
+    assert rises(teacher, (-1, 0, 0, 0), n_classes) == 0
+    assert rises(teacher, (), n_classes) > 20

@@ -75,6 +75,14 @@ Categorical = Annotated[
     list[str] | None,
     typer.Option(help="Column of codes to read as categories; repeatable likewise."),
 ]
+Monotone = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column in which the prediction may only rise or fall: age=1, or income=-1; repeat "
+        "the option for others.",
+        metavar="COLUMN=DIRECTION",
+    ),
+]
 TimeLimit = Annotated[
     float | None, typer.Option(help="Seconds of training at most.", min=0.01, show_default=False)
 ]

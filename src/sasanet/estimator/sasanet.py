@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from numpy.typing import NDArray
 
 from sasanet.arrays import Floats
 from sasanet.estimator.classifier_regressor import TabularRegressor
@@ -20,6 +21,7 @@ from sasanet.estimator.deciding import DecidingModel
 from sasanet.estimator.fitting import soft_labels
 from sasanet.estimator.fitting.class_weights import ClassWeight, class_factors
 from sasanet.estimator.fitting.data import FitData
+from sasanet.estimator.fitting.directions import MonotonicCst, check_network, find_directions
 from sasanet.estimator.fitting.given import TrainingTable
 from sasanet.estimator.one_row import OneRowClassifier, OneRowModel
 from sasanet.network import inference
@@ -57,6 +59,7 @@ class SASANetModel(OneRowModel, DecidingModel):
         time_limit: float = math.inf,
         categorical_features: Sequence[str | int] = (),
         min_level_count: int = 1,
+        monotonic_cst: MonotonicCst = None,
         device: str = "auto",
         random_state: int | np.random.RandomState | None = None,
         verbose: bool = False,
@@ -73,9 +76,16 @@ class SASANetModel(OneRowModel, DecidingModel):
         self.time_limit = time_limit
         self.categorical_features = categorical_features
         self.min_level_count = min_level_count
+        self.monotonic_cst = monotonic_cst
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
+
+    @property
+    def monotonic_cst_(self) -> NDArray[np.int_]:
+        """The direction of every column in which the fitted model is monotone, 0 for none: (d,)."""
+        columns = self.network_.columns
+        return np.array(columns.directions or [0] * len(columns))
 
     def _resolve(self, n_rows: int, soft: SoftLabels | None = None) -> SASANetHyperparameters:
         parameters = self.get_params(deep=False)
@@ -89,6 +99,7 @@ class SASANetModel(OneRowModel, DecidingModel):
 
     def _make_encoder(self) -> TableEncoder:
         architecture = find_architecture(self.network)
+        check_network(self.monotonic_cst, architecture)
         numbers = "knots" if architecture.numbers == "knots" else "standard"
         return TableEncoder(
             numbers, architecture.n_knots, self.categorical_features, self.min_level_count
@@ -98,6 +109,8 @@ class SASANetModel(OneRowModel, DecidingModel):
         self, data: FitData, settings: SASANetHyperparameters, table: pd.DataFrame, y: Any
     ) -> tuple[FitData, SASANetHyperparameters]:
         """Mix the labels with a panel's predictions; how clear they are decides how to train."""
+        directions = find_directions(self.monotonic_cst, data.encoder, data.target.task)
+        data = replace(data, directions=directions)
         soft = soft_labels.soften(data, settings, self.teachers, (table, y))
         settings = self._resolve(data.n_rows, soft)
         by_rule = self.max_epochs == "auto" and data.validation is None
@@ -160,6 +173,10 @@ class SASANetClassifier(OneRowClassifier, SASANetModel):
     min_level_count : int, default=1
         The model keeps no value of the table that fewer training rows have: rarer levels are
         unknown to it, and knots are means of so many values.
+    monotonic_cst : dict, array-like (d,) or None, default=None
+        Number columns in which the output may only rise (1) or only fall (-1), whatever else is
+        known of a row: a dict from names to directions, or one direction per column, 0 for none.
+        More than two classes have no direction.
     class_weight : dict, "balanced" or None, default=None
         How much the rows of each class count: a dict from classes to weights, or inversely to
         their frequencies. Probabilities and base value are then those of the weighted classes.
@@ -183,6 +200,8 @@ class SASANetClassifier(OneRowClassifier, SASANetModel):
         φ0: the log-odds (binary) or log priors (multiclass) of the training labels.
     feature_importances_ : ndarray (d,)
         Mean absolute attribution of each feature over training rows (and classes).
+    monotonic_cst_ : ndarray (d,)
+        The direction of every column: 0 where the output may rise and fall.
     history_ : list of dict
         One record per epoch.
     audit_ : Audit
@@ -216,6 +235,7 @@ class SASANetClassifier(OneRowClassifier, SASANetModel):
         time_limit: float = math.inf,
         categorical_features: Sequence[str | int] = (),
         min_level_count: int = 1,
+        monotonic_cst: MonotonicCst = None,
         device: str = "auto",
         class_weight: ClassWeight = None,
         random_state: int | np.random.RandomState | None = None,
@@ -234,6 +254,7 @@ class SASANetClassifier(OneRowClassifier, SASANetModel):
             time_limit=time_limit,
             categorical_features=categorical_features,
             min_level_count=min_level_count,
+            monotonic_cst=monotonic_cst,
             device=device,
             random_state=random_state,
             verbose=verbose,
@@ -281,6 +302,9 @@ class SASANetRegressor(TabularRegressor, SASANetModel):
     min_level_count : int, default=1
         The model keeps no value of the table that fewer training rows have: rarer levels are
         unknown to it, and knots are means of so many values.
+    monotonic_cst : dict, array-like (d,) or None, default=None
+        Number columns in which the output may only rise (1) or only fall (-1), whatever else is
+        known of a row: a dict from names to directions, or one direction per column, 0 for none.
     device : str, default="auto"
         ``"cpu"``, ``"cuda"``, ``"mps"``, or the fastest one present.
     random_state : int, RandomState or None, default=None
@@ -299,6 +323,8 @@ class SASANetRegressor(TabularRegressor, SASANetModel):
         φ0: the mean of the training target.
     feature_importances_ : ndarray (d,)
         Mean absolute attribution of each feature over training rows.
+    monotonic_cst_ : ndarray (d,)
+        The direction of every column: 0 where the output may rise and fall.
     history_ : list of dict
         One record per epoch.
     audit_ : Audit

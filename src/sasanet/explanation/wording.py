@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -169,3 +169,16 @@ def short_names(names: Sequence[str], length: int) -> list[str]:
     signs = enumerate(zip(*names, strict=False))
     begin = next((i for i, column in signs if len({*column}) > 1), 0)
     return [shorten(f"…{name[begin:]}", length) for name in names]
+
+
+def directions_text(names: Sequence[str], directions: Iterable[int]) -> str:
+    """Return in which columns an output only rises or falls; nothing if it does in none.
+
+    Examples
+    --------
+    >>> directions_text(("age", "sex", "income"), (1, 0, -1))
+    'only rises with age, only falls with income'
+    """
+    words = {1: "only rises with", -1: "only falls with"}
+    pairs = zip(names, map(int, directions), strict=True)
+    return ", ".join(f"{words[direction]} {name}" for name, direction in pairs if direction)

@@ -307,6 +307,12 @@ ARCHITECTURES: dict[str, Architecture] = {
 }
 
 
+def can_be_monotone(architecture: Architecture) -> bool:
+    """Tell whether bounds on the weights can make a network's output monotone in columns."""
+    is_table = architecture.marginal == "set" and architecture.numbers == "knots"
+    return is_table and architecture.activation != "gelu"
+
+
 def find_architecture(network: str | Architecture) -> Architecture:
     """Return the architecture of this name; an Architecture is returned as it is."""
     if isinstance(network, Architecture):

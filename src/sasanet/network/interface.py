@@ -22,6 +22,9 @@ class TabularNetwork(nn.Module):
         """
         raise NotImplementedError
 
+    def constrain(self) -> None:
+        """Move the weights within their bounds, if they have any; called after every step."""
+
     def present(self, cells: Tensor) -> Tensor:
         """Return which features every row has: here one cell each, [B, N] → [B, N] bool."""
         return ~cells.isnan()

@@ -28,6 +28,7 @@ from sasanet.network.attribution.learned import (
 from sasanet.network.coalitions import add_up, mean_over_positions, positions, steps_both_ways
 from sasanet.network.embedding.cells import CellEmbedding, make_embedding
 from sasanet.network.interface import TabularNetwork
+from sasanet.network.monotone import MonotoneBounds
 from sasanet.network.sequence_value import SequenceValue
 from sasanet.network.set_value import SetValue
 from sasanet.table.columns import Columns
@@ -67,6 +68,10 @@ class SASANet(TabularNetwork):
         self.columns, self.n_outputs, self.architecture = columns, n_outputs, architecture
         self.points = architecture.positions or len(columns)
         self.marginal: MarginalModule = self._make_marginal(cap, dropout)
+        self.bounds: MonotoneBounds | None = None
+        if columns.directions:
+            assert isinstance(self.marginal, SetValue)
+            self.bounds = MonotoneBounds(self.marginal, columns.directions)
         self.attribution: AttributionModule | ClosedFormAttribution | None
         self.attribution = self._make_attribution()
         # Taught by the formula once the model is fitted, if at all: `learn_attributions`.
@@ -131,6 +136,19 @@ class SASANet(TabularNetwork):
     def is_exact(self) -> bool:
         """Whether the attributions of every row are exact: all coalitions are enumerated."""
         return isinstance(self.attribution, ClosedFormAttribution) and self.attribution.is_exact
+
+    def constrain(self) -> None:
+        """Move the weights within the bounds that make the output monotone, if it is to be."""
+        if self.bounds is not None:
+            assert isinstance(self.marginal, SetValue)
+            self.bounds.apply_to(self.marginal)
+
+    def is_within_bounds(self) -> bool:
+        """Tell whether the weights keep the bounds that make the output monotone, if any."""
+        if self.bounds is None:
+            return True
+        assert isinstance(self.marginal, SetValue)
+        return self.bounds.hold_for(self.marginal)
 
     def present(self, cells: Tensor) -> Tensor:
         """Return which players a row has: those columns whose first cell is not missing.

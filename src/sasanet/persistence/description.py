@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any
@@ -17,7 +17,7 @@ import numpy as np
 
 from sasanet.errors import InvalidInputError, SavedFileError
 from sasanet.estimator.sasanet import SASANetClassifier, SASANetModel, SASANetRegressor
-from sasanet.network.architecture import Architecture
+from sasanet.network.architecture import Architecture, can_be_monotone
 from sasanet.network.attribution.distilled import DistilledAttribution
 from sasanet.table.columns import Columns
 from sasanet.table.encoder import TableEncoder
@@ -37,6 +37,7 @@ _FIELDS = (
     "cap",
     "target",
     "encoder",
+    "directions",
     "history",
     "importances",
     "learned_attributions",
@@ -66,6 +67,7 @@ def describe(model: SASANetModel, weights: str) -> dict[str, Any]:
         "cap": cap if math.isfinite(cap) else None,
         "target": target,
         "encoder": model.encoder_.to_dict(),
+        "directions": list(network.columns.directions),
         "history": model.history_,
         "importances": None if importances is None else importances.tolist(),
         "learned_attributions": _describe_learned(model),
@@ -95,6 +97,11 @@ def _plain_parameters(model: SASANetModel) -> dict[str, Any]:
     parameters["categorical_features"] = list(parameters["categorical_features"])
     if isinstance(weights := parameters.get("class_weight"), Mapping):
         parameters["class_weight"] = list(weights.items())  # JSON has only text as keys
+    cst = parameters["monotonic_cst"]
+    if isinstance(cst, Mapping):
+        parameters["monotonic_cst"] = list(cst.items()) or None  # names may be positions
+    elif cst is not None:
+        parameters["monotonic_cst"] = list(cst)
     return {name: _plain(value) for name, value in parameters.items()}
 
 
@@ -147,6 +154,9 @@ def read_model(saved: Mapping[str, Any]) -> SASANetModel:
         parameters["categorical_features"] = tuple(parameters["categorical_features"])
         if isinstance(parameters.get("class_weight"), list):
             parameters["class_weight"] = dict(parameters["class_weight"])
+        cst = parameters["monotonic_cst"]
+        if cst and all(isinstance(pair, list) for pair in cst):
+            parameters["monotonic_cst"] = dict(cst)
         model = CLASSES[saved["class"]](**parameters)
     except (TypeError, KeyError, ValueError) as error:
         raise SavedFileError(f"The parameters must be those of {saved['class']}: {error}") from None
@@ -180,6 +190,18 @@ def _read_target(saved: Mapping[str, Any], kind: str) -> Target:
     n_outputs = len(labels) if task == "multiclass" else 1
     expect(len(base) == n_outputs, f"a base of {n_outputs} numbers", base)
     return Target(task, tuple(map(float, base)), float(scale), tuple(labels), np.empty(0))
+
+
+def read_columns(saved: Mapping[str, Any], encoder: TableEncoder) -> Columns:
+    """Return what the network must know of the columns, with the directions of monotone ones."""
+    listed = saved["directions"]
+    is_number = [column.kind == "number" for column in encoder.columns]
+    plain = isinstance(listed, list) and all(type(d) is int and d in (-1, 0, 1) for d in listed)
+    expect(plain, "-1, 0 and 1 as directions", listed)
+    fitting = not listed or (len(listed) == len(is_number) and any(listed))
+    fitting = fitting and all(number for d, number in zip(listed, is_number, strict=False) if d)
+    expect(fitting, "directions of its columns of numbers, or none", listed)
+    return replace(encoder.layout, directions=tuple(listed))
 
 
 def _read_importances(saved: Any, n_features: int) -> Any:
@@ -237,6 +259,8 @@ def read_architecture(
     most = max(_MOST_POSITIONS, len(columns))
     points = architecture.positions
     expect(points is None or points <= most, f"at most {most} positions", points)
+    monotone = not columns.directions or can_be_monotone(architecture)
+    expect(monotone, "a network that can be monotone, or no directions", list(columns.directions))
     least = fewest_weights(architecture, columns, n_outputs)
     expect(least <= n_weights, f"an architecture of at most {n_weights} weights", least)
     return architecture

@@ -23,6 +23,7 @@ from sasanet.persistence.description import (
     describe,
     read_architecture,
     read_cap,
+    read_columns,
     read_learned,
     read_model,
 )
@@ -169,7 +170,7 @@ def _read_tensors(folder: Path, content: bytes) -> dict[str, Any]:
 def _rebuild(saved: dict[str, Any], weights: dict[str, Any]) -> SASANetModel:
     """Return the model; its network is built only when its size fits the weights."""
     model = read_model(saved)
-    columns = model.encoder_.layout
+    columns = read_columns(saved, model.encoder_)
     n_outputs, n_weights = len(model.target_.base), sum(t.numel() for t in weights.values())
     architecture = read_architecture(saved, columns, n_outputs, n_weights)
     network = SASANet(columns, n_outputs, architecture, read_cap(saved), dropout=0.0)
@@ -182,6 +183,10 @@ def _rebuild(saved: dict[str, Any], weights: dict[str, Any]) -> SASANetModel:
         raise SavedFileError(f"The weights do not fit: missing {missing}, foreign {foreign}")
     if not all(bool(part.isfinite().all()) for part in network.state_dict().values()):
         raise SavedFileError("The weights must be finite numbers, got others; fit the model anew")
+    if not network.is_within_bounds():
+        raise SavedFileError(
+            "The weights must keep the directions of the saved model, got others; fit it anew"
+        )
     model.network_ = network.eval()
     return model
 

@@ -22,6 +22,7 @@ from sasanet.errors import UnknownLevelWarning
 from sasanet.estimator.explaining import Groups
 from sasanet.estimator.sasanet import SASANetModel
 from sasanet.explanation.explanation import Explanation
+from sasanet.explanation.wording import directions_text
 from sasanet.network.export import PortableNetwork, export
 from sasanet.plots.dependence import dependence_data
 from sasanet.report.caveats import Caveat, find_caveats
@@ -179,10 +180,12 @@ def _describe(model: SASANetModel, target: str) -> list[tuple[str, str]]:
     members = f" of {shape.members} members" if shape.members > 1 else ""
     weights = sum(parameter.numel() for parameter in model.network_.parameters())
     predicts, base = _describe_target(model, target)
+    directions = directions_text(model.encoder_.names, model.monotonic_cst_)
     return [
         ("Kind", f"{type(model).__name__}, a {shape.marginal} network{members}"),
         ("Predicts", predicts),
         ("From", f"{len(columns)} features: {count_kinds(columns)}"),
+        *([("Monotone", f"by construction the prediction {directions}")] if directions else []),
         ("Base value", base),
         ("Size", f"{weights:,} weights; {_describe_training(model.history_)}"),
     ]

@@ -63,11 +63,13 @@ class Columns:
 
     Each of the N columns has one cell, or several if it is a bag. The first cells of all columns
     come first, then the further cells of bags; ``owners`` has the column of each of these.
+    ``directions`` says in which columns the output may only rise (1) or fall (−1); empty: in none.
     """
 
     places: tuple[int, ...]
     is_number: tuple[bool, ...]
     owners: tuple[int, ...] = ()
+    directions: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.places) - len(self.owners)

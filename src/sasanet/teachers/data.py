@@ -23,7 +23,8 @@ class TeacherData:
     cells [n, N] (NaN absent), labels [n] (class index or number), weights [n]; ``levels`` counts
     those of every category column, ``None`` for a number; ``n_classes`` is 0 for a regression.
     ``knots`` holds the values between whose places a number's cells lie; without them cells are
-    values.
+    values. ``directions`` says in which columns the labels' expectation only rises or falls, which
+    trees keep; a linear model need not, but soft labels constrain nothing.
     """
 
     cells: NDArray[np.floating[Any]]
@@ -32,6 +33,7 @@ class TeacherData:
     levels: Sequence[int | None]
     n_classes: int
     knots: Sequence[Sequence[float]] = ()
+    directions: Sequence[int] = ()
 
     def values(self, rows: NDArray[np.intp]) -> Floats:
         """Return some rows with numbers in their own units and levels as codes: [m, N].
@@ -44,6 +46,11 @@ class TeacherData:
             if len(knots) > 1:
                 column[:] = np.interp(column, np.arange(len(knots)), knots)  # NaN stays NaN
         return values
+
+    @property
+    def cell_directions(self) -> list[int]:
+        """The direction of every cell: further cells of a column come last and have none."""
+        return [*self.directions, *[0] * (self.cells.shape[1] - len(self.directions))]
 
     @property
     def shape(self) -> tuple[int, ...]:

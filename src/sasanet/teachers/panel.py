@@ -63,7 +63,8 @@ _FEWEST_JUDGES, _MOST_JUDGES = 100, 2_000  # fewer cannot tell chance apart; mor
 class TeacherSettings:
     """How labels are softened: the weight w (``None``: by the curve), seconds, threads, seed.
 
-    ``own`` are teachers of the user's, beside the panel or, without ``with_panel``, in its place.
+    ``own`` are teachers of the user's, beside the panel or, without ``with_panel``, in its place;
+    ``directions`` are those of monotone columns, for teachers that can keep them.
     """
 
     task: str
@@ -73,6 +74,7 @@ class TeacherSettings:
     seed: int
     own: tuple[Teacher, ...] = ()
     with_panel: bool = True
+    directions: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,8 @@ def soften_labels(
     Shape: cells [n, N] (NaN absent), labels (class index or number), weights [n].
     """
     n_classes = 0 if settings.task == "regression" else max(2, int(labels.max()) + 1)
-    data = TeacherData(cells, labels, weights, levels, n_classes, knots)
+    directions = settings.directions
+    data = TeacherData(cells, labels, weights, levels, n_classes, knots, directions)
     start = time.monotonic()
     if settings.weight == 0 or not _enough(data, weights > 0):
         return SoftLabels(labels)

@@ -68,6 +68,7 @@ class ScikitTrees:
             categorical_features=sets or None,
             learning_rate=self.learning_rate,
             max_leaf_nodes=self.n_leaves,
+            monotonic_cst=data.cell_directions if data.directions else None,
             random_state=seed,
             **_SETTINGS,
         )

@@ -118,9 +118,11 @@ class Trees:
     def _settings(self, data: TeacherData, n_rows: int, seed: int) -> dict[str, Any]:
         objective = {0: "regression", 2: "binary"}.get(data.n_classes, "multiclass")
         classes = {"num_class": data.n_classes} if objective == "multiclass" else {}
+        directions = {"monotone_constraints": data.cell_directions} if data.directions else {}
         return (
             _SETTINGS
             | classes
+            | directions
             | {
                 "objective": objective,
                 "num_leaves": self.n_leaves,

@@ -184,6 +184,7 @@ class _Run:
         finally:
             bar.close()
             self.best.restore()
+            self.network.constrain()  # an interrupt may have come between a step and this
             self.network.requires_grad_(True)
 
     def _run_epoch(self, rows: Batchable, bar: Any) -> None:
@@ -199,6 +200,7 @@ class _Run:
             self.around.fellows.average(self.learned, batch)
             clip_gradients(self.learned, _LONGEST_GRADIENT)
             self.optimizer.step(current)
+            self.network.constrain()
             self.losses.append(loss.item())
             bar.update()
             if keeper is not None and keeper.due():

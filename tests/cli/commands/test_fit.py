@@ -212,3 +212,19 @@ def test_balanced_classes(tmp_path):
     refused = run(*given, "--target", "body_mass_g", "--out", tmp_path / "other")
     assert refused.exit_code == 1
     assert "--balanced weighs classes" in refused.output
+
+
+def test_monotone_columns_are_kept_and_told(table, tmp_path):
+    options = ("--target", "sex", "--out", tmp_path / "m", *QUICK)
+    done("fit", table, *options, "--monotone", "body_mass_g=1", "--monotone", "bill_depth_mm=-1")
+    assert load(tmp_path / "m").monotonic_cst == {"body_mass_g": 1, "bill_depth_mm": -1}
+    said = " ".join(done("inspect", tmp_path / "m").stdout.split())
+    assert "only falls with bill_depth_mm, only rises with body_mass_g" in said
+
+
+@pytest.mark.parametrize("given", ["body_mass_g", "body_mass_g=up", "=1", "island=1", "mass=1"])
+def test_directions_that_cannot_be_kept_are_refused(table, tmp_path, given):
+    options = ("--target", "sex", "--out", tmp_path / "m", *QUICK)
+    result = run("fit", table, *options, "--monotone", given)
+    assert result.exit_code == 1
+    assert "monoton" in result.stderr

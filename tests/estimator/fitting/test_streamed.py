@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pytest
 
+from bench.practice.monotone import find_violations
 from sasanet import Architecture, SASANetClassifier, SASANetRegressor
 from sasanet.errors import InvalidInputError, ShortFitWarning
 from sasanet.estimator.fitting import given
@@ -163,3 +164,13 @@ def test_what_cannot_be_learned_from_is_refused_in_a_sentence(call, message):
     with pytest.raises(InvalidInputError, match=message):
         call(model)
     assert not hasattr(model, "network_")
+
+
+@pytest.mark.usefixtures("streamed")
+def test_directions_hold_of_streamed_fits(folder):
+    model = SASANetClassifier(**QUICK, monotonic_cst={"a": -1}).fit(folder, target="y")
+    assert model.monotonic_cst_.tolist() == [-1, 0, 0]
+    found = find_violations(model, X, {"a": -1}, 2_000)
+    assert found.violations == 0
+    free = SASANetClassifier(**QUICK).fit(folder, target="y")
+    assert find_violations(free, X, {"a": -1}, 2_000).violations > 0

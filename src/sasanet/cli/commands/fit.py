@@ -30,6 +30,7 @@ def fit(
     task: options.TaskType = Task.auto,
     exclude: options.Exclude = None,
     categorical: options.Categorical = None,
+    monotone: options.Monotone = None,
     validation: Annotated[
         str | None,
         typer.Option(
@@ -64,6 +65,7 @@ def fit(
     data = read_training_table(terminal, source, target, task, exclude, categorical)
     _announce(terminal, target, data, inferred=task is Task.auto)
     model = _make_model(data, terminal, time_limit, preset, seed)
+    model.set_params(monotonic_cst=_read_directions(monotone))
     if balanced:
         _balance(model, data)
     held_out = _read_validation(terminal, model, data, validation, encoding)
@@ -97,6 +99,19 @@ def _make_model(
         random_state=seed,
         verbose=terminal.is_watched,
     )
+
+
+def _read_directions(given: list[str] | None) -> dict[str, int] | None:
+    """Return the direction of each column that ``--monotone`` names."""
+    directions = {}
+    for pair in given or ():
+        name, _, direction = pair.rpartition("=")
+        if not name or direction not in ("-1", "0", "1", "+1"):
+            raise InvalidInputError(
+                f"--monotone must be a column with 1 or -1, such as age=1, got {pair!r}."
+            )
+        directions[name] = int(direction)
+    return directions or None
 
 
 def _balance(model: Any, data: TrainingTable) -> None:

@@ -20,6 +20,7 @@ _MOST_LEVELS = 5  # shown of a column
 def inspect(terminal: Terminal, model: options.ModelPath) -> None:
     """Show what a model was fitted on: columns, levels, base value, training, certificate."""
     from sasanet.cli.files.model_rows import load_model
+    from sasanet.explanation.wording import directions_text
 
     fitted = load_model(model, terminal)
     about = describe(fitted)
@@ -28,6 +29,8 @@ def inspect(terminal: Terminal, model: options.ModelPath) -> None:
     terminal.say(f"{about['class']}, {about['network']} network, {about['preset']} preset: {task}.")
     base = ", ".join(f"{value:.4g}" for value in about["base_value"])
     terminal.say(f"Base value, in units of {about['units']}: {base}.")
+    if directions := directions_text(fitted.encoder_.names, fitted.monotonic_cst_):
+        terminal.say(f"By construction the prediction {directions}.")
     for phase in about["training"]:
         terminal.say(
             f"Training, {phase['phase']}: {phase['epochs']} epochs, {phase['steps']:,} steps, "
@@ -53,9 +56,16 @@ def describe(model: SASANetModel) -> dict[str, Any]:
         "network": model.network_.architecture.marginal,
         "preset": model.preset,
         "columns": [_describe_column(column) for column in model.encoder_.columns],
+        "monotonic_cst": _directions(model),
         "training": _phases(model.history_),
         "audit": certificate.to_dict() if certificate else None,
     }
+
+
+def _directions(model: SASANetModel) -> dict[str, int]:
+    """Return the direction of every column in which the model is monotone."""
+    pairs = zip(model.encoder_.names, model.monotonic_cst_.tolist(), strict=True)
+    return {name: direction for name, direction in pairs if direction}
 
 
 def _plain(label: Any) -> Any:

@@ -53,6 +53,7 @@ class FitData:
     yardstick: Yardstick | None = None
     stored: Batchable | None = None
     still_needed: float = 0.0
+    directions: tuple[int, ...] = ()  # of monotone columns; empty: none is
     augmented: Augmented | None = None  # rows for teachers to label, on the CPU
     survival: Survival | None = None  # where a killed fit left what it had done
     fellows: Alone = field(default_factory=Alone)  # workers of the same fit
@@ -60,7 +61,7 @@ class FitData:
     @property
     def columns(self) -> Columns:
         """What the network must know of the columns."""
-        return self.encoder.layout
+        return replace(self.encoder.layout, directions=self.directions)
 
     @property
     def n_outputs(self) -> int:

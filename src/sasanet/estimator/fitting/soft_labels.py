@@ -45,6 +45,7 @@ def soften(
         seed=data.seed,
         own=make_teachers(estimators, given, data.kept, data.target, data.weights),
         with_panel=with_panel,
+        directions=data.directions,
     )
     encoder = data.encoder
     knots = [c.knots for c in encoder.rulers] if encoder.numbers == "knots" else ()
