@@ -26,7 +26,7 @@ SHAPES = {
 def make(directions=DIRECTIONS, within=True, n_outputs=1, cap=math.inf, seed=0, **fields):
     """Return a network whose every weight is random, brought within its bounds or not."""
     small = {"width": 10, "marginal_layers": (12,)} | fields
-    columns = Columns(PLACES, IS_NUMBER, directions)
+    columns = Columns(PLACES, IS_NUMBER, directions=directions)
     generator = torch.Generator().manual_seed(seed)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -137,7 +137,7 @@ def test_a_layer_has_units_of_all_kinds(size):
 
 def test_columns_of_several_cells_may_stand_beside_them():
     """The further cells of a bag come last and have no direction."""
-    columns = Columns((*PLACES, 4, 5), (*IS_NUMBER, False, True), (4, 4), DIRECTIONS)
+    columns = Columns((*PLACES, 4, 5), (*IS_NUMBER, False, True), (4, 4), directions=DIRECTIONS)
     network = SASANet(columns, 1, Architecture(width=10, marginal_layers=(12,)), math.inf, 0.0)
     assert network.is_within_bounds()
     scales = network.marginal.embedding.of_cells.scales

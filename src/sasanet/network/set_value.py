@@ -159,7 +159,7 @@ class SetValue(RemembersTables):
         """
         parts = torch.stack([kept, present & ~kept], 1)
         if others is not None:
-            there = ~others.isnan()
+            there = ~others[:, : present.shape[1]].isnan()
             parts = torch.cat([parts, torch.stack([there, torch.zeros_like(there)], 1)])
             cells = torch.cat([cells, others])
         kept, rest = self._sums(cells, parts).unbind(1)
