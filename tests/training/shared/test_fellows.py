@@ -39,7 +39,10 @@ def joined_step(monkeypatch):
         batch = next(part.batches(len(part), generator))
         orders.append((batch, generator))
     joined = Rows(
-        *(torch.cat([getattr(batch, name) for batch, _ in orders]) for name in vars(rows))
+        *(
+            torch.cat([getattr(batch, name) for batch, _ in orders])
+            for name in ("cells", "targets", "weights")
+        )
     )
 
     def coalitions(present, _):
