@@ -12,7 +12,7 @@ test test-lowest coverage torture: export OMP_NUM_THREADS := 1
 BROWSER := $(firstword $(foreach name,chromium chromium-browser google-chrome,$(shell command -v $(name))))
 PARALLEL := --numprocesses $(JOBS) --dist worksteal
 
-.PHONY: demo test test-lowest coverage dependencies browser browser-on-ci lint types check hooks docs clean bench-core bench-faithful bench-accuracy bench-ladder bench-practice bench-stream torture paper $(TABLES) paper-quick picture readme-table
+.PHONY: demo test test-lowest coverage dependencies browser browser-on-ci lint types check hooks docs clean bench-core bench-faithful bench-accuracy bench-ladder bench-practice bench-serve bench-stream torture paper $(TABLES) paper-quick picture readme-table
 .DEFAULT_GOAL := test
 
 # One environment for everything; rebuilt when the requirements change.
@@ -123,6 +123,10 @@ bench-ladder: $(READY)
 bench-practice: $(READY)
 	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[bench]'
 	$(BIN)/python -m bench.practice.run
+
+# Requests a second over HTTP beside a minimal server of LightGBM, on this machine alone.
+bench-serve: $(READY)
+	$(BIN)/python -m bench.serve.run
 
 bench-stream: $(READY) browser
 	$(BIN)/python -m bench.stream

@@ -8,7 +8,9 @@ import torch
 
 from sasanet import intervals
 from sasanet.intervals import Batch, RunningMean
-from sasanet.network import inference, refinement
+from sasanet.network import inference
+from sasanet.network.refinement import draws as random_pairs
+from sasanet.network.refinement import run
 
 OFFSET = 1e8  # squares of it leave no digit for a spread of 1
 SIZES = (1, 7, 3, 39)
@@ -37,13 +39,13 @@ def by_rows(given):
     """Refine as ``refined`` does, each output of a feature as a row of its own."""
     flat = given.permute(0, 2, 3, 1).reshape(-1, given.shape[1])  # [rows, draws]
     zero = torch.zeros(len(flat), 1, 1, dtype=torch.float64)
-    means = refinement._RowMeans(zero[:, 0, 0].clone(), zero.clone(), zero.clone())
+    means = Batch(zero[:, 0, 0].clone(), zero.clone(), zero.clone())
     for part in flat.split(SIZES, 1):
         for rows in (torch.arange(0, len(flat), 2), torch.arange(1, len(flat), 2)):
-            scaled = part[rows][..., None]
-            means.add(rows, refinement._mean_of_products(scaled, torch.ones_like(scaled)))
+            gap = part[rows][:, None, :, None]  # one fold, one output
+            run._add(means, rows, random_pairs._means(gap, torch.ones_like(gap), zero[rows, None]))
     shape = (len(given), *given.shape[2:])
-    return means.mean.reshape(shape), means.error_std().reshape(shape)
+    return means.mean.reshape(shape), run._error_std(means).reshape(shape)
 
 
 WAYS = pytest.mark.parametrize("way", [by_running_mean, by_single_draws, by_rows])
@@ -73,7 +75,7 @@ def test_the_check_notices_sums_of_squares(way, monkeypatch):
         left = squares - total**2 / count
         return Batch(count, total / count, left * (left > 0))
 
-    for module in (intervals, inference, refinement):
+    for module in (intervals, inference, run):
         monkeypatch.setattr(module, "merge", careless)
     with pytest.raises(AssertionError):
         assert_keeps_its_digits(way)
@@ -92,18 +94,23 @@ def test_sums_of_equal_draws_would_not_be_exact():
     assert any(part.sum() / len(part) != 0.1 for part in equal)  # so: around the first draw
 
 
-def test_products_are_the_same_in_parts(monkeypatch):
+def test_every_fold_is_corrected_by_its_own_expectation():
+    """g − û times w plus φ(û), with the û of the pair's fold; the twin takes another fold's."""
     generator = torch.Generator().manual_seed(1)
-    scaled = torch.randn(3, 20, 2, generator=generator, dtype=torch.float64)
-    weight = torch.randn(3, 20, 7, generator=generator, dtype=torch.float64)
-    whole = refinement._mean_of_products(scaled, weight)
-    monkeypatch.setattr(refinement, "_PRODUCTS_AT_ONCE", 2 * scaled.numel())
-    parts = refinement._mean_of_products(scaled, weight)
-    assert torch.equal(whole.mean, parts.mean)
-    assert torch.equal(whole.squares, parts.squares)
-    products = torch.einsum("bpk,bpn->bpnk", scaled, weight)
-    torch.testing.assert_close(whole.mean, products.mean(1))
-    torch.testing.assert_close(whole.squares, products.var(1, correction=0) * 20)
+
+    def random(*shape):
+        return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+    gap, weight, expected = random(3, 4, 5, 2), random(3, 4, 5, 7), random(3, 4, 7, 2)
+    found = random_pairs._means(gap, weight, expected)
+    products = torch.einsum("bfpk,bfpm->bfpmk", gap, weight) + expected[:, :, None]
+    products = products.flatten(1, 2)
+    assert found.count == 20
+    torch.testing.assert_close(found.mean, products.mean(1))
+    torch.testing.assert_close(found.squares, products.var(1, correction=0) * 20)
+    other = random_pairs._means(gap, weight, expected.roll(1, 1))
+    with pytest.raises(AssertionError):
+        torch.testing.assert_close(other.squares, found.squares)
 
 
 def test_a_single_draw_has_no_standard_error():

@@ -12,6 +12,7 @@ from torture.case import expect
 
 TINY = Architecture(width=8, marginal_layers=(4,), n_knots=8)
 TOLERANCE = 1e-5
+FILES = 3  # of a saved model without an audit: description, weights, card
 
 
 def tiny(kind: Any, random_state: int = 0, **fields: Any) -> Any:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from sasanet import Architecture, SASANetClassifier
-from sasanet.network import refinement
+from sasanet.network.refinement import run
 
 RANDOM = np.random.default_rng(0)
 X = pd.DataFrame(RANDOM.normal(size=(120, 14))).mask(RANDOM.random((120, 14)) < 0.1)
@@ -40,14 +40,14 @@ def test_a_refined_row_is_the_same_alone_and_among_others(model, effort):
 
 
 def test_draws_that_belong_to_a_place_in_the_table_are_noticed(model, monkeypatch):
-    monkeypatch.setattr(refinement, "_row_seeds", lambda cells, _: torch.arange(len(cells)))
+    monkeypatch.setattr(run, "_row_seeds", lambda cells, _: torch.arange(len(cells)))
     assert min(differences(model, EFFORTS["orders"])) > 10 * CLOSE
 
 
 def test_rows_that_differ_have_draws_of_their_own():
     cells = torch.tensor([[1.0, 2.0], [1.0, 2.5], [1.0, torch.nan], [1.0, 2.0]])
-    seeds = refinement._row_seeds(cells, torch.Generator().manual_seed(0)).tolist()
+    seeds = run._row_seeds(cells, torch.Generator().manual_seed(0)).tolist()
     assert len(set(seeds)) == 3
     assert seeds[0] == seeds[3]
-    others = refinement._row_seeds(cells, torch.Generator().manual_seed(1)).tolist()
+    others = run._row_seeds(cells, torch.Generator().manual_seed(1)).tolist()
     assert set(seeds).isdisjoint(others)

@@ -13,7 +13,7 @@ from sasanet import Architecture, SASANetClassifier
 from sasanet.baselines import NAMClassifier
 from sasanet.errors import InterruptedFitWarning, RefinementWarning, UnknownLevelWarning
 from sasanet.estimator.fitting import checks
-from sasanet.network import refinement
+from sasanet.network.refinement import effort
 from sasanet.table.encoder import TableEncoder
 from sasanet.training import loop
 
@@ -81,7 +81,7 @@ def test_an_interrupt_points_at_the_fit(model, monkeypatch):
 
 
 def test_an_error_that_was_not_reached_points_at_the_explanation(monkeypatch):
-    monkeypatch.setattr(refinement, "_MOST_ORDERS", 4)
+    monkeypatch.setattr(effort, "_MOST_ORDERS", 4)
     model = SASANetClassifier(SMALL, teacher_weight=0, **QUICK).fit(X, Y)
     with pytest.warns(RefinementWarning) as caught:
         model.explain(X[:3], max_error=1e-9)

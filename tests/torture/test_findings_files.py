@@ -32,6 +32,7 @@ from sasanet.cli import main
 from sasanet.errors import SasanetError, SavedFileError
 from sasanet.plots import dependence_data
 from sasanet.report import write_report
+from torture.models import FILES
 from torture.processes import Child, command, limited
 
 TINY = Architecture(width=8, marginal_layers=(4,), n_knots=8)
@@ -83,7 +84,7 @@ def test_04_savers_and_loaders_of_one_path_see_one_whole_model(tmp_path):
     for thread in threads:
         thread.join()
     assert trouble == []
-    assert len(files(folder)) == 2
+    assert len(files(folder)) == FILES
 
 
 def test_05_a_level_that_no_row_has_is_no_trouble(tmp_path):

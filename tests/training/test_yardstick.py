@@ -27,6 +27,9 @@ class Level(nn.Module):
         super().__init__()
         self.share = nn.Parameter(torch.tensor(float(share)))
 
+    def present(self, cells):
+        return ~cells.isnan()
+
     def values(self, cells, coalitions):
         return (self.share * cells[:, None] * coalitions).sum(2, keepdim=True)
 

@@ -18,7 +18,7 @@ from typing import Any
 from sasanet import load
 from torture.case import Outcome, describe, expect
 from torture.draw import Draw
-from torture.models import small_model
+from torture.models import FILES, small_model
 from torture.processes import Child, contents
 
 SAVED, LOADED = "saved", "loaded, whole"
@@ -59,7 +59,7 @@ def run(seed: int) -> Outcome:
         counts = _total([*found, *(end.said for end in ended)])
         expect(_answer(load(folder)) in _models(), "no saved model is there at the end")
         left = contents(folder)
-        expect(len(left) == 2, f"{sorted(left)} instead of two files")
+        expect(len(left) == FILES, f"{sorted(left)} instead of {FILES} files")
     return Outcome(dict(counts))
 
 

@@ -23,7 +23,7 @@ from sasanet.errors import InterruptedFitWarning
 from sasanet.report import write_report
 from torture.case import Outcome, expect
 from torture.draw import Draw
-from torture.models import check_sums, raw, same_answers, small_model
+from torture.models import FILES, check_sums, raw, same_answers, small_model
 from torture.processes import contents
 
 BEFORE, AFTER = "the state before", "the state after"
@@ -128,7 +128,7 @@ def _save(place: Path) -> Job:
         if same_answers(found, other, X):
             return AFTER
         expect(failed and same_answers(found, one, X), "neither model is there")
-        expect(len(contents(folder)) == 2, f"{len(contents(folder))} files instead of 2")
+        expect(len(contents(folder)) == FILES, f"{len(contents(folder))} files instead of {FILES}")
         return BEFORE
 
     return (lambda: other.save(folder)), check

@@ -22,7 +22,7 @@ from sasanet.report import write_report
 from sasanet.scale import explain_batches
 from torture.case import Outcome, expect
 from torture.draw import Draw
-from torture.models import same_answers, small_model
+from torture.models import FILES, same_answers, small_model
 from torture.processes import Child, command, contents
 
 _SAVES = 200  # of a child, if nobody kills it
@@ -68,7 +68,7 @@ def _save(draw: Draw, place: Path) -> str:
     n_left = len(contents(folder))
     expect(n_left <= 5, f"{n_left} files after one kill")
     other.save(folder)
-    expect(len(contents(folder)) == 2, "the next save leaves files of the killed one")
+    expect(len(contents(folder)) == FILES, "the next save leaves files of the killed one")
     expect(same_answers(load(folder), other, X), "the next save is not what is loaded")
     return (
         "the old model, whole" if which[0] and code == -signal.SIGKILL else "the new model, whole"

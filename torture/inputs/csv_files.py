@@ -27,7 +27,8 @@ _MANY = 140_000  # characters: more than Python's csv module takes by itself
 class TableFile:
     """A file, what must come of it, and what it holds.
 
-    ``legal`` is None where both a table and a refusal are right, as after damage.
+    ``legal`` is None where both a table and a refusal are right, as after damage;
+    ``can_be_learned`` says that `fit` may take what a model of other columns must refuse.
     """
 
     content: bytes
@@ -37,6 +38,7 @@ class TableFile:
     legal: bool | None = True
     name: str = "table.csv"
     words: tuple[str, ...] = field(default=())
+    can_be_learned: bool = False
 
 
 Make = Callable[[Draw, pd.DataFrame, list[Any]], TableFile]

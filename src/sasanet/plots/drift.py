@@ -34,8 +34,8 @@ def drift_data(
     Returns
     -------
     DataFrame
-        The columns of :meth:`Explanation.drift`, then the middle 80 % of the rows: ``from``,
-        ``to``, ``other_from`` and ``other_to``.
+        The columns of :meth:`~sasanet.Explanation.drift`, then the middle 80 % of the rows:
+        ``from``, ``to``, ``other_from`` and ``other_to``.
 
     Examples
     --------

@@ -17,6 +17,13 @@ import numpy as np
 from sasanet import errors
 from sasanet.table.reading import NUMBERS, Level
 
+_KIND = {  # in words: one column, several
+    "number": ("number", "numbers"),
+    "category": ("category", "categories"),
+    "dates": ("column of dates", "columns of dates"),
+    "tags": ("column of tags", "columns of tags"),
+    "vectors": ("column of vectors", "columns of vectors"),
+}
 _LARGEST = float(np.finfo(np.float64).max)
 
 
@@ -104,11 +111,21 @@ def count_kinds(columns: Sequence[Column]) -> str:
     Examples
     --------
     >>> count_kinds([Column("age", "number"), Column("job", "category")])
-    '1 numbers, 1 categories'
+    '1 number, 1 category'
     """
     counts = {"number": 0, "category": 0, **Counter(column.kind for column in columns)}
-    words = {"number": "numbers", "category": "categories"}
-    return ", ".join(f"{count} {words.get(kind, kind)}" for kind, count in counts.items())
+    return ", ".join(f"{n} {name_of_kind(kind, n)}" for kind, n in counts.items())
+
+
+def name_of_kind(kind: str, count: int = 1) -> str:
+    """Return what so many columns of one kind are called.
+
+    Examples
+    --------
+    >>> name_of_kind("dates")
+    'column of dates'
+    """
+    return _KIND[kind][count != 1]
 
 
 def family(value: Any) -> str:

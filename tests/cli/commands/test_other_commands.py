@@ -148,7 +148,7 @@ def test_the_shell_completes_commands():
     from sasanet.cli.app import app
 
     said = CliRunner().invoke(app, prog_name="sasanet", env=asked)
-    assert said.stdout.split() == ["explain"]
+    assert said.stdout.split() == ["explain", "explore"]
 
 
 def test_without_typer_it_says_how_to_install_it(monkeypatch, capsys):

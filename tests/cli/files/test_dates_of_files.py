@@ -62,7 +62,7 @@ def test_a_model_of_a_csv_file_explains_csv_and_parquet_files_alike(tmp_path):
     table.to_csv(tmp_path / "t.csv", index=False)
     table.to_parquet(tmp_path / "t.parquet")
     fit = ["fit", tmp_path / "t.csv", "--target", "y", "--out", tmp_path / "m", "--time-limit", "3"]
-    assert "1 numbers, 0 categories, 1 dates" in done(*fit).output
+    assert "1 number, 0 categories, 1 column of dates" in done(*fit).output
     about = json.loads(done("inspect", tmp_path / "m", "--json").output)
     assert about["columns"][0]["parts"] == ["time", "weekday", "month", "hour"]
     for kind in ("csv", "parquet"):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sasanet.errors import InvalidInputError
 from sasanet.network.architecture import Architecture, can_be_monotone
+from sasanet.table.columns import name_of_kind
 from sasanet.table.encoder import TableEncoder
 
 MonotonicCst = Mapping[str, int] | Sequence[int] | NDArray[Any] | None
@@ -94,7 +95,8 @@ def _check_kinds(directions: list[int], encoder: TableEncoder, task: str) -> Non
         if direction and column.kind != "number":
             raise InvalidInputError(
                 f"monotonic_cst must be 0 for columns that are no numbers, got {direction} for "
-                f"{column.name!r}, a {column.kind}; give its order as numbers, or leave it out"
+                f"{column.name!r}, a {name_of_kind(column.kind)}; give its order as "
+                "numbers, or leave it out"
             )
     if task == "multiclass":
         raise InvalidInputError(

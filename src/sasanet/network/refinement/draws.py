@@ -145,13 +145,16 @@ def _foreseen(games: Tensor, fits: list[Tensor]) -> Tensor:
 def _means(gap: Tensor, weight: Tensor, expected: Tensor) -> Batch:
     """Return the mean over pairs of g − û times w plus φ(û), and the squared deviations from it.
 
+    They are taken around the first pair: where all agree, the deviations are exactly 0.
     Shape: gap [B, 4, P/4, K], weight [B, 4, P/4, m], expected [B, 4, m, K] → two [B, m, K].
     """
     parts = []
     for k in range(gap.shape[3]):
         draws = gap[..., k, None] * weight + expected[:, :, None, :, k]
         draws = draws.flatten(1, 2)
+        first = draws[:, 0].clone()
+        draws -= first[:, None]
         mean = draws.mean(1)
-        parts.append((mean, (draws - mean[:, None]).square_().sum(1)))
+        parts.append((first + mean, draws.sub_(mean[:, None]).square_().sum(1)))
     means, squares = (torch.stack(column, -1) for column in zip(*parts, strict=True))
     return Batch(float(gap.shape[1] * gap.shape[2]), means, squares)

@@ -44,7 +44,7 @@ class Explored:
         Rows with the columns of the model; more columns are left out. Of more than 5,000 rows the
         page has 5,000, drawn with a fixed seed. Whoever may ask the server can read them.
     groups : mapping of str to sequence of str, optional
-        Groups of columns, as :meth:`SASANetClassifier.explain` takes them.
+        Groups of columns, as ``model.explain`` takes them.
 
     Examples
     --------
