@@ -46,7 +46,6 @@ def fit(
     Every worker surveys and encodes its share of the rows; what they find is merged, and teachers
     soften the labels of a sample of all rows. In every step each worker takes its part of the
     batch, and their gradients are averaged: the step that one process makes from the whole batch.
-    When a worker dies, all are started again and read the last checkpoint.
 
     Parameters
     ----------
