@@ -18,7 +18,7 @@ def cluster():
     os.environ["RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S"] = "600"  # where all cores are busy
     os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"  # the default to come, without a warning
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    os.environ["RAY_worker_niceness"] = "0"  # 15 by default: they starve beside other tests
+    os.environ.update(RAY_worker_niceness="0")  # not 15: they starve beside other tests
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
     try:
