@@ -27,6 +27,7 @@ test keeps it so:
 - ``plots``: pictures of explanations, models and audits
 - ``report``: one HTML page about a model and a table
 - ``scale``: tables larger than memory, from files into files
+- ``ray``: Ray Datasets, learned from and explained by a cluster
 - ``serve``: saved models over HTTP, by four protocols
 - ``onnx``: models as ONNX files
 - ``mlflow``: models logged in MLflow, with their audit
@@ -59,6 +60,7 @@ _ROOMS = (
     "mlflow",
     "plots",
     "posthoc",
+    "ray",
     "report",
     "scale",
     "serve",
@@ -74,6 +76,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from sasanet import mlflow as mlflow
     from sasanet import plots as plots
     from sasanet import posthoc as posthoc
+    from sasanet import ray as ray
     from sasanet import report as report
     from sasanet import scale as scale
     from sasanet import serve as serve

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -146,3 +147,9 @@ def test_empty_tables_are_refused_in_sklearns_words(shape, sentence):
 def test_impossible_settings_are_refused(options):
     with pytest.raises(InvalidInputError, match=next(iter(options))):
         TableEncoder(**options)
+
+
+@pytest.mark.parametrize("source", ["folder/", Path("folder"), iter([pd.DataFrame({"a": [1]})])])
+def test_a_source_in_place_of_a_table_is_told_where_it_can_go(source):
+    with pytest.raises(InvalidInputError, match="predict_batches and explain_batches read files"):
+        read_table(source)

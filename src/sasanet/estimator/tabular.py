@@ -144,15 +144,23 @@ class TabularModel(BaseEstimator):
         given = Given(X, y, sample_weight, target, scratch)
         maker = Maker(type(self).__name__, self._make_encoder, self._resolve)
         with training_table(given, maker, self.random_state, start) as table:
-            settings = self._resolve(table.n_rows)
-            meaning, factors = self._learn_target(table)
-            data = self._encode_training(table, meaning, factors, validation, settings)
-            data = self._go_on(data, checkpoint)
-            data, settings = self._soften_labels(data, settings, *table.given)
-            data = table.store(data, settings)
-            fitted = self._train(data, settings)
-        self._keep(fitted | table.features)
+            self._keep(self._learn(table, validation, checkpoint))
         return self
+
+    def _learn(
+        self,
+        table: TrainingTable,
+        validation: tuple[Any, Any] | None,
+        checkpoint: str | Path | None,
+    ) -> dict[str, Any]:
+        """Return everything that a fit of this table leaves."""
+        settings = self._resolve(table.n_rows)
+        meaning, factors = self._learn_target(table)
+        data = self._encode_training(table, meaning, factors, validation, settings)
+        data = self._go_on(data, checkpoint)
+        data, settings = self._soften_labels(data, settings, *table.given)
+        data = table.store(data, settings)
+        return self._train(data, settings) | table.features
 
     def _learn_target(self, table: TrainingTable) -> tuple[Target, Floats | None]:
         """Return what the labels mean, and how much the rows of each class count."""
@@ -189,12 +197,13 @@ class TabularModel(BaseEstimator):
         """Make the network, train it, and return everything the fit is to leave."""
         network, dropout = self._make_seeded_network(data, settings)
         rows, phases = data.rows(), self._make_phases(data, settings)
-        generator, stages = torch.Generator().manual_seed(data.seed), count()
+        fellows, stages = data.fellows, count()
+        generator = torch.Generator().manual_seed(data.seed + fellows.rank)
 
         def run(rows: Any, phases: Sequence[Phase]) -> History:
-            left = data.time_left(settings.time_limit)
+            left = fellows.once(lambda: data.time_left(settings.time_limit))
             keeper = data.survival.checkpoint(next(stages)) if data.survival else None
-            around = Surroundings(dropout, keeper)
+            around = Surroundings(dropout, keeper, fellows)
             return train(network, rows, phases, generator, left, settings.verbose, around)
 
         history = run(rows, phases)
@@ -221,6 +230,8 @@ class TabularModel(BaseEstimator):
             dropout = torch.Generator(data.device).manual_seed(data.seed)
             if data.device.type == "cpu":
                 dropout.set_state(torch.get_rng_state())
+            if data.fellows.rank:  # the others draw their own
+                dropout.manual_seed(data.seed + data.fellows.rank)
         return network, dropout
 
     def _keep(self, fitted: dict[str, Any]) -> None:

@@ -54,9 +54,7 @@ def read_table(X: Any) -> pd.DataFrame:
         # A list keeps each cell's own type; plain np.asarray([[1, "a"]]) would turn 1 into "1".
         rows = np.asarray(X, dtype=object) if isinstance(X, list | tuple) else np.asanyarray(X)
         if rows.ndim != 2:
-            what = f"X must be a table, got {type(X).__name__} of shape {rows.shape}"
-            remedy = "rows of equal length, or X.reshape(-1, 1) for a single column"
-            raise InvalidInputError(f"{what}. Reshape your data: {remedy}.")
+            raise _no_table(X, rows.shape)
         try:
             frame = pd.DataFrame(rows)
         except UnicodeEncodeError as error:  # half of a surrogate pair
@@ -68,6 +66,19 @@ def read_table(X: Any) -> pd.DataFrame:
             found = f"Found array with 0 {what} (shape={frame.shape})"
             raise InvalidInputError(f"{found} while a minimum of 1 is required.")
     return frame
+
+
+def _no_table(X: Any, shape: tuple[int, ...]) -> InvalidInputError:
+    """Return the error for what has no rows and columns: paths, datasets and streams among it."""
+    what = f"X must be a table in memory, got {type(X).__name__} of shape {shape}"
+    if shape:
+        remedy = "rows of equal length, or X.reshape(-1, 1) for a single column"
+    else:
+        remedy = (
+            "rows and columns; sasanet.scale's predict_batches and explain_batches read files, "
+            "datasets and streams part by part"
+        )
+    return InvalidInputError(f"{what}. Reshape your data: {remedy}.")
 
 
 def check_names(frame: pd.DataFrame) -> None:

@@ -7,6 +7,7 @@ so that training goes on as if nothing had happened. It is safetensors: no code 
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,10 +19,12 @@ from safetensors.torch import save as write_tensors
 from torch import Tensor
 
 from sasanet.errors import SavedFileError
+from sasanet.training.shared.fellows import Alone
 from sasanet.whole_files import write_whole
 
 FORMAT = 1
 _SHARE = 0.05  # of the time may go into checkpoints
+_OWN = ("generator.", "epoch_start", "losses")  # differ between the workers of one training
 
 
 class Checkpoint:
@@ -35,26 +38,46 @@ class Checkpoint:
         Of the file.
     identity : str
         What is trained on what: a checkpoint of something else is refused.
+    fellows : Alone, optional
+        Workers who train the same network: the first one writes the file, which also holds what is
+        each one's own, their generators and places in the order of their rows.
     """
 
-    def __init__(self, folder: Path, name: str, identity: str) -> None:
+    def __init__(
+        self, folder: Path, name: str, identity: str, fellows: Alone | None = None
+    ) -> None:
+        self.fellows = fellows or Alone()
         self.path, self.identity = folder / f"{name}.safetensors", identity
-        self.next = 0.0  # monotonic time
+        self.next = -math.inf  # by the clock of all workers
 
     def due(self) -> bool:
         """Tell whether the state should be written again."""
-        return time.monotonic() >= self.next
+        return self.fellows.clock() >= self.next
 
     def save(self, tensors: Mapping[str, Tensor], record: Mapping[str, Any]) -> None:
         """Replace the file; what it held before stays until the new one is whole."""
-        start = time.monotonic()
-        write_state(self.path, tensors, {**record, "identity": self.identity})
-        end = time.monotonic()
-        self.next = end + (end - start) / _SHARE
+        own = {name: value for name, value in tensors.items() if name.startswith(_OWN)}
+        every = self.fellows.each(lambda: own)
+        whole = {name: value for name, value in tensors.items() if name not in own}
+        for rank, found in enumerate(every):
+            whole |= {f"{rank}.{name}": value for name, value in found.items()}
+
+        def write() -> float:
+            start = time.monotonic()
+            write_state(self.path, whole, {**record, "identity": self.identity})
+            return time.monotonic() - start
+
+        seconds = self.fellows.once(write)
+        self.next = self.fellows.clock() + seconds / _SHARE
 
     def load(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
         """Return the state that was saved last, if there is one, and refuse another training's."""
-        return read_state(self.path, self.identity)
+        found = self.fellows.once(lambda: read_state(self.path, self.identity))
+        if found is None:
+            return None
+        tensors, record = found
+        mine = part_of(tensors, f"{self.fellows.rank}.")
+        return {n: t for n, t in tensors.items() if not n[0].isdigit()} | mine, record
 
 
 def write_state(path: Path, tensors: Mapping[str, Tensor], record: Mapping[str, Any]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -23,6 +24,7 @@ from sasanet.training.checkpoint import Checkpoint, pack_generators, part_of, un
 from sasanet.training.learning_rate import LearningRate
 from sasanet.training.optimizer import AdamW, clip_gradients
 from sasanet.training.rows import Batchable, Rows
+from sasanet.training.shared.fellows import Alone
 
 __all__ = ["Batchable", "EarlyStopping", "History", "Phase", "Rows", "Surroundings", "train"]
 
@@ -69,14 +71,12 @@ class Surroundings:
     """What a training may have around it: a checkpoint to go on from, and fellow workers.
 
     ``dropout`` draws dropout (by default torch's global generator does, which several fits at once
-    would share). ``average`` replaces the gradients of the parameters by their means over all
-    workers; ``agree`` returns whether any worker has to stop.
+    would share). ``fellows`` train the same network on rows of their own.
     """
 
     dropout: torch.Generator | None = None
     checkpoint: Checkpoint | None = None
-    average: Callable[[Sequence[nn.Parameter]], None] | None = None
-    agree: Callable[[bool], bool] = bool
+    fellows: Alone = field(default_factory=Alone)
 
 
 def train(
@@ -99,6 +99,7 @@ def train(
         generators["dropout"] = around.dropout
     saved = around.checkpoint.load() if around.checkpoint else None
     done = saved[1]["phase"] if saved else 0
+    around.fellows.begin()
     # Gradients whatever the caller's mode: an interrupt may have left it switched off.
     with steady_heap(), torch.enable_grad(), dropout_from(network, around.dropout):
         for number, phase in enumerate(phases):
@@ -157,8 +158,9 @@ class _Run:
         self.learned = _freeze_others(network, phase)
         self.optimizer = _make_optimizer(network, self.learned, phase)
         limit = time_limit * phase.time_share
-        self.rate = LearningRate(phase.learning_rate, phase.steps, _WARM_UP, limit)
-        self.best = _Best(network, phase.early_stopping)
+        clock = around.fellows.clock
+        self.rate = LearningRate(phase.learning_rate, phase.steps, _WARM_UP, limit, clock)
+        self.best = _Best(network, phase.early_stopping, around.fellows)
         self.losses: list[float] = []  # of this epoch's batches
         self.epoch_start = self.generators["rows"].get_state()  # the order follows from it
         self.resumes = False
@@ -172,7 +174,7 @@ class _Run:
             disable=not verbose,
         )
         try:
-            while self.resumes or not (self._over() or self.best.patience_is_over()):
+            while self.resumes or not (self.rate.over() or self.best.patience_is_over()):
                 self._run_epoch(rows, bar)
                 if not self.losses:  # the time was over before the first batch of this epoch
                     break
@@ -185,21 +187,17 @@ class _Run:
             self.network.constrain()  # an interrupt may have come between a step and this
             self.network.requires_grad_(True)
 
-    def _over(self) -> bool:
-        return self.around.agree(self.rate.over())
-
     def _run_epoch(self, rows: Batchable, bar: Any) -> None:
         _set_modes(self.network, self.phase)
         generator, keeper = self.generators["rows"], self.around.checkpoint
         for batch in self._batches(rows):
-            if self._over():
+            if self.rate.over():
                 break
             current = self.rate.next()
             loss = self.phase.loss(self.network, batch, generator)
             self.optimizer.zero_grad()
             loss.backward()
-            if self.around.average is not None:
-                self.around.average(self.learned)
+            self.around.fellows.average(self.learned, batch)
             clip_gradients(self.learned, _LONGEST_GRADIENT)
             self.optimizer.step(current)
             self.network.constrain()
@@ -284,8 +282,10 @@ def _make_optimizer(network: TabularNetwork, learned: list[nn.Parameter], phase:
 class _Best:
     """Keep a copy of the best weights by validation loss and put them back at the end."""
 
-    def __init__(self, network: TabularNetwork, stopping: EarlyStopping | None) -> None:
-        self.network, self.stopping = network, stopping
+    def __init__(
+        self, network: TabularNetwork, stopping: EarlyStopping | None, fellows: Alone
+    ) -> None:
+        self.network, self.stopping, self.fellows = network, stopping, fellows
         self.loss, self.since = math.inf, 0
         self.state: dict[str, Tensor] | None = None
 
@@ -293,7 +293,7 @@ class _Best:
         """Return what to note of this epoch, and keep its weights if they are the best so far."""
         if self.stopping is None:
             return {}
-        loss = self.stopping.loss(self.network)
+        loss = self.fellows.once(partial(self.stopping.loss, self.network))
         self.since += 1
         if loss < self.loss:
             self.loss, self.since = loss, 0

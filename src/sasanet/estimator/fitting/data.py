@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,13 @@ from sklearn.utils import check_consistent_length
 from sasanet.arrays import Floats, Masks
 from sasanet.errors import InvalidInputError
 from sasanet.estimator.fitting.survival import Survival
-from sasanet.streaming.store import StoredRows
 from sasanet.table.columns import Columns
 from sasanet.table.encoder import TableEncoder
 from sasanet.table.reading import read_table
 from sasanet.table.target import Target
 from sasanet.training.losses import Objective
-from sasanet.training.rows import Augmented, Rows
+from sasanet.training.rows import Augmented, Batchable, Rows
+from sasanet.training.shared.fellows import Alone
 from sasanet.training.yardstick import Yardstick
 from sasanet.validation import our_refusals
 
@@ -51,11 +51,12 @@ class FitData:
     seed: int
     start: float
     yardstick: Yardstick | None = None
-    stored: StoredRows | None = None
+    stored: Batchable | None = None
     still_needed: float = 0.0
     directions: tuple[int, ...] = ()  # of monotone columns; empty: none is
     augmented: Augmented | None = None  # rows for teachers to label, on the CPU
     survival: Survival | None = None  # where a killed fit left what it had done
+    fellows: Alone = field(default_factory=Alone)  # workers of the same fit
 
     @property
     def columns(self) -> Columns:
@@ -72,7 +73,7 @@ class FitData:
         """How many rows the network is trained on."""
         return len(self.cells) if self.stored is None else len(self.stored)
 
-    def rows(self) -> Rows | StoredRows:
+    def rows(self) -> Batchable:
         """Return the rows to train on."""
         return self.rows_in_memory() if self.stored is None else self.stored
 

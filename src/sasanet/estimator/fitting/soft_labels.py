@@ -55,7 +55,10 @@ def soften(
             data.cells, data.labels, data.weights, encoder.n_levels, teaching, knots
         )
 
-    soft = soften_now() if data.survival is None else data.survival.soft_labels(soften_now)
+    def soften_once() -> SoftLabels:
+        return soften_now() if data.survival is None else data.survival.soft_labels(soften_now)
+
+    soft = data.fellows.once(soften_once)
     if estimators and soft.n_rows == 0:
         warn_user(
             "The teachers given have taught nothing: the table has too few rows, or time_limit is "

@@ -22,12 +22,14 @@ from sasanet.errors import InvalidInputError, ShortFitWarning, warn_user
 from sasanet.estimator.fitting.checks import features_in
 from sasanet.estimator.fitting.data import FitData, put_rows, read_validation
 from sasanet.streaming.parts import Reader, Roles
-from sasanet.streaming.store import StoreWriter
+from sasanet.streaming.store import StoredRows, StoreWriter
 from sasanet.streaming.survey import Survey
 from sasanet.table.encoder import TableEncoder
 from sasanet.table.reading import check_names
 from sasanet.table.target import Target
 from sasanet.training.hyperparameters import Hyperparameters
+from sasanet.training.shared.fellows import Alone
+from sasanet.training.shared.rows import SharedRows
 
 _SURVEY_TIME = 0.15  # of a time limit
 _STORE_TIME = 0.6  # of a time limit: when encoding ends at the latest
@@ -46,13 +48,27 @@ class StreamedTable:
         Without columns yet.
     time_limit, start : float
         Of the fit.
+    fellows : Alone, optional
+        Workers of the same fit, each with a source of its own.
     """
 
     def __init__(
-        self, reader: Reader, roles: Roles, encoder: TableEncoder, time_limit: float, start: float
+        self,
+        reader: Reader,
+        roles: Roles,
+        encoder: TableEncoder,
+        time_limit: float,
+        start: float,
+        fellows: Alone | None = None,
     ) -> None:
         self.reader, self.roles, self.start = reader, roles, start
-        self.survey, self.took = self._look(encoder, time_limit)
+        self.fellows = fellows or Alone()
+        begin = time.monotonic()
+        self.survey = self.fellows.fold(lambda: self._look(encoder, time_limit), Survey.merge)
+        self.took = time.monotonic() - begin
+        if not self.survey.weight > 0:
+            raise InvalidInputError("sample_weight must not be all 0, got no other weight")
+        self._warn_of_unread(time_limit)
         self.sample = self.survey.sampled()
         self.given = (self.sample.features, self.sample.labels)
         self.features = features_in(self.sample.features, self.sample.features)
@@ -60,9 +76,9 @@ class StreamedTable:
         self.n_rows = self.survey.n_rows
         self.factors: Floats | None = None
 
-    def _look(self, encoder: TableEncoder, time_limit: float) -> tuple[Survey, float]:
+    def _look(self, encoder: TableEncoder, time_limit: float) -> Survey:
         """Read all rows once, or as many as the time allows."""
-        begin, survey = time.monotonic(), None
+        survey = None
         for first, frame in self.reader.frames("reading", self.start + time_limit * _SURVEY_TIME):
             features, labels, weights = self.roles.split(frame)
             if survey is None:
@@ -76,13 +92,12 @@ class StreamedTable:
             survey.add(features, labels, weights, first)
         if survey is None:
             raise InvalidInputError("A source must have rows, got Found array with 0 sample(s).")
-        if not survey.weight > 0:
-            raise InvalidInputError("sample_weight must not be all 0, got no other weight")
-        self._warn_of_unread(survey.n_rows, time_limit)
-        return survey, time.monotonic() - begin
+        self.n_rows_here = survey.n_rows
+        return survey
 
-    def _warn_of_unread(self, n_read: int, time_limit: float) -> None:
-        whole = self.reader.source.n_rows
+    def _warn_of_unread(self, time_limit: float) -> None:
+        n_read, counts = self.survey.n_rows, self.fellows.each(lambda: self.reader.source.n_rows)
+        whole = None if None in counts else sum(filter(None, counts))
         ended = time.monotonic() > self.start + time_limit * _SURVEY_TIME
         if (whole is not None and n_read < whole) or (whole is None and ended):
             rows = f"{n_read:,} rows" if whole is None else f"{n_read:,} of {whole:,} rows"
@@ -142,6 +157,7 @@ class StreamedTable:
             seed=random.randint(2**31 - 1),
             start=self.start,
             still_needed=_STORE_COST * self.took,
+            fellows=self.fellows,
         )
 
     def _read(self, target: Target, labels: Any, weights: Floats) -> tuple[Floats, Floats]:
@@ -153,14 +169,27 @@ class StreamedTable:
 
     def store(self, data: FitData, settings: Hyperparameters) -> FitData:
         """Encode all rows on disk, but for those held out; soft labels take their places."""
+        mine: list[StoredRows] = []
+
+        def store() -> tuple[int, float]:
+            mine.append(self._store(data, settings))
+            return len(mine[0]), mine[0].mean_weight
+
+        counts, means = zip(*self.fellows.each(store), strict=True)
+        if self.fellows.size == 1:
+            return replace(data, stored=mine[0])
+        shared = replace(mine[0], mean_weight=float(np.average(means, weights=counts)))
+        return replace(data, stored=SharedRows(shared, counts, self.fellows.rank))
+
+    def _store(self, data: FitData, settings: Hyperparameters) -> StoredRows:
         end = self.start + settings.time_limit * _STORE_TIME
         n_classes = data.labels.shape[1] if data.labels.ndim > 1 else 0
         knots = data.encoder.numbers == "knots"
         with StoreWriter(self.reader.folder, data.columns, knots, n_classes) as writer:
-            writer.open(self.n_rows)
+            writer.open(self.n_rows_here)
             for first, frame in self.reader.frames("encoding", end):
                 writer.write(*self._encoded(frame, first, data))
-            return replace(data, stored=writer.finish(data.device))
+            return writer.finish(data.device)
 
     def _encoded(
         self, frame: pd.DataFrame, first: int, data: FitData

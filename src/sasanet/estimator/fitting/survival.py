@@ -20,6 +20,7 @@ from sasanet.checksums import seal
 from sasanet.errors import InvalidInputError
 from sasanet.teachers import SoftLabels
 from sasanet.training.checkpoint import Checkpoint, read_state, write_state
+from sasanet.training.shared.fellows import Alone
 from sasanet.whole_files import check_can_make, remove_stale_drafts
 
 if TYPE_CHECKING:
@@ -29,14 +30,14 @@ _SOFT_LABELS = "soft_labels.safetensors"
 
 
 class Survival:
-    """The folder of one fit."""
+    """The folder of one fit, which its workers share."""
 
-    def __init__(self, folder: Path, identity: str) -> None:
-        self.folder, self.identity = folder, identity
+    def __init__(self, folder: Path, identity: str, fellows: Alone) -> None:
+        self.folder, self.identity, self.fellows = folder, identity, fellows
 
     def checkpoint(self, stage: int) -> Checkpoint:
         """Return the file of one stage of training: the first, or a further round."""
-        return Checkpoint(self.folder, f"training-{stage}", self.identity)
+        return Checkpoint(self.folder, f"training-{stage}", self.identity, self.fellows)
 
     @classmethod
     def begin(
@@ -48,8 +49,8 @@ class Survival:
             raise InvalidInputError(f"checkpoint must be a folder, got the file {place}.")
         check_can_make(place)
         place.mkdir(parents=True, exist_ok=True)
-        remove_stale_drafts(place)
-        found = cls(place, _identity(kind, parameters, data))
+        data.fellows.once(lambda: remove_stale_drafts(place))
+        found = cls(place, _identity(kind, parameters, data), data.fellows)
         found.checkpoint(0).load()  # of another fit: refused before teachers begin
         return found
 
@@ -95,7 +96,7 @@ def _identity(kind: str, parameters: Mapping[str, Any], data: FitData) -> str:
         "parameters": settings,
         "columns": data.encoder.to_dict(),
         "target": repr(data.target),
-        "rows": [data.n_rows, data.seed],
+        "rows": [data.n_rows, data.seed, data.fellows.size],
         "arrays": [hashlib.sha256(np.ascontiguousarray(a).data).hexdigest() for a in arrays],
     }
     return seal(record)
