@@ -59,7 +59,7 @@ def fit(folder=None, source=None, **fields):
     [
         {},
         {"validation_fraction": 0.25, "patience": 2, "max_epochs": 6},
-        {"teacher_weight": "auto", "max_epochs": "auto"},
+        {"teacher_weight": "auto"},
         {"network": SEQUENCE, "teacher_weight": 0, "max_epochs": 2},
     ],
     ids=["default", "early stopping", "by rule", "two phases"],
