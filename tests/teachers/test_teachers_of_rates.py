@@ -59,10 +59,10 @@ def test_teachers_foresee_rates(rates, teacher, task):
     found = teacher.predict(data, seen, ~seen, 0)
     assert found.min() > 0
     logs = np.corrcoef(np.log(found), np.log(true[~seen]))[0, 1]
-    assert logs > 0.75
+    assert logs**2 > 0.5  # most of what the true log rates vary
     swapped = TeacherData(cells, labels[::-1], exposure, (None,) * 3, 0, task=task)
     other = teacher.predict(swapped, seen, ~seen, 0)  # the twin: labels of other rows
-    assert np.corrcoef(np.log(other), np.log(true[~seen]))[0, 1] < 0.5
+    assert np.corrcoef(np.log(other), np.log(true[~seen]))[0, 1] ** 2 < 0.5
 
 
 def test_softened_rates_are_closer_to_the_true_ones(rates):
