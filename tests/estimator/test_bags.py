@@ -146,7 +146,7 @@ def test_the_report_shows_bags(tmp_path):
     path = tmp_path / "report.html"
     write_report(model, TABLE[:60].assign(y=bag_models.target()[:60]), path, target="y")
     page = path.read_text()
-    assert "1 dates, 1 tags, 1 vectors" in page
+    assert "1 column of dates, 1 column of tags, 1 column of vectors" in page
     assert "2024-" in page
 
 
