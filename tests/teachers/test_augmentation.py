@@ -33,6 +33,18 @@ def test_a_mixed_row_has_cells_of_its_own_row_and_of_one_other():
         check_mixed(shifted, CELLS)
 
 
+def check_columns_stay_whole(mixed):
+    """Both cells of the first column, the first and the last, come from one row."""
+    np.testing.assert_array_equal(mixed[:, 0], mixed[:, -1])
+
+
+def test_the_cells_of_a_column_go_together():
+    cells = np.concatenate([CELLS, CELLS[:, :1]], axis=1)
+    check_columns_stay_whole(mix_rows(cells, 2, seed=0, owners=[0]))
+    with pytest.raises(AssertionError):  # the twin: as if it were a column of its own
+        check_columns_stay_whole(mix_rows(cells, 2, seed=0))
+
+
 def test_one_seed_mixes_the_same_rows():
     np.testing.assert_array_equal(mix_rows(CELLS, 1, seed=3), mix_rows(CELLS, 1, seed=3))
     assert not np.array_equal(

@@ -14,6 +14,7 @@ Sizes: n rows, N features, k mixed rows for each.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -44,12 +45,18 @@ def mixed_share(n_rows: int) -> float:
     return 0.5 * min(1.0, math.sqrt(_FEW / n_rows))
 
 
-def mix_rows(cells: NDArray[np.float32], count: int, seed: int) -> NDArray[np.float32]:
-    """Return rows with about half of their cells from one other row each: [n, N] → [k n, N]."""
+def mix_rows(
+    cells: NDArray[np.float32], count: int, seed: int, owners: Sequence[int] = ()
+) -> NDArray[np.float32]:
+    """Return rows with about half of their columns from one other row each: [n, N] → [k n, N].
+
+    The last cells are further ones of the columns ``owners``, and go where these go.
+    """
     random = np.random.RandomState(seed)
     mixed = np.tile(cells, (count, 1))
     others = cells[random.randint(len(cells), size=len(mixed))]
-    swapped = random.rand(*mixed.shape) < _SWAPPED
+    columns = random.rand(len(mixed), cells.shape[1] - len(owners)) < _SWAPPED
+    swapped = np.concatenate([columns, columns[:, list(owners)]], axis=1)
     mixed[swapped] = others[swapped]
     return mixed
 

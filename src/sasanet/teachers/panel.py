@@ -65,7 +65,8 @@ class TeacherSettings:
     """How labels are softened: the weight w (``None``: by the curve), seconds, threads, seed.
 
     ``own`` are teachers of the user's, beside the panel or, without ``with_panel``, in its place;
-    ``directions`` are those of monotone columns, for teachers that can keep them.
+    ``directions`` are those of monotone columns, for teachers that can keep them; ``owners`` the
+    columns of the further cells that some columns have.
     """
 
     task: str
@@ -76,6 +77,7 @@ class TeacherSettings:
     own: tuple[Teacher, ...] = ()
     with_panel: bool = True
     directions: tuple[int, ...] = ()
+    owners: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,9 +97,7 @@ class SoftLabels:
     foreseen: Floats | None = None  # the teachers' prediction of each row; NaN where there is none
     judges: NDArray[np.intp] | None = None  # rows whose label is the prediction alone
     mixed_cells: NDArray[np.float32] | None = None  # augmented rows [n, k, N] …
-    mixed_labels: Floats | None = (
-        None  # … and what the teachers predict of them [n, k] or [n, k, C]
-    )
+    mixed_labels: Floats | None = None  # … and the teachers' predictions, [n, k] or [n, k, C]
 
 
 def soften_labels(
@@ -282,7 +282,7 @@ class _Rehearsal:
         count = how_many(self.data.cells)
         if self.settings.own or count == 0 or self.data.loss in POWERS:
             return None, None  # the factor of combined rates is known of labelled rows only
-        cells = mix_rows(self.data.cells, count, self.settings.seed)
+        cells = mix_rows(self.data.cells, count, self.settings.seed, self.settings.owners)
         more = replace(self, data=with_rows(self.data, cells))
         fresh = np.arange(len(more.data.labels)) >= n_rows
         seen = np.concatenate([self.used, np.zeros(len(cells), dtype=bool)])

@@ -46,6 +46,7 @@ def soften(
         own=make_teachers(estimators, given, data.kept, data.target, data.weights),
         with_panel=with_panel,
         directions=data.directions,
+        owners=data.encoder.layout.owners,
     )
     encoder = data.encoder
     knots = [c.knots for c in encoder.rulers] if encoder.numbers == "knots" else ()
