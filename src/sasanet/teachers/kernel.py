@@ -30,6 +30,8 @@ _ROUNDS = 5
 _SCALING_ROWS, _SCALING_LANDMARKS = 2_000, 400  # a few tell which columns matter
 _MOST_ROWS, _MOST_LANDMARKS = 6_000, 1_000
 _PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+_FINAL = (0.01, 0.1, 1.0, 10.0)  # each of these is a fit of its own
+_FINAL_OF_CLASSES = _FINAL[1:]  # logits have no end where classes can be told apart
 _SPAN = 1.7  # of a scaled number: about a standard deviation of 1
 _LONGEST = 3.0  # to here its outliers reach
 _LEAST_SCALE = 1e-3  # of the largest
@@ -60,7 +62,8 @@ class Kernel:
             return np.full((len(rows), *data.shape[1:]), np.nan)
         space = Space.of(scaled(data, sample(fitted, _MOST_LANDMARKS, seed)))
         columns, judged = space(scaled(data, fitted)), space(scaled(data, held_out))
-        model = fit_best(data, fitted, columns, held_out, judged, _PENALTIES[::2], end)
+        penalties = _FINAL_OF_CLASSES if data.n_classes else _FINAL
+        model = fit_best(data, fitted, columns, held_out, judged, penalties, end)
         parts = [rows[i : i + _ROWS_AT_ONCE] for i in range(0, len(rows), _ROWS_AT_ONCE)]
         found = [expectation(model, space(scaled(data, part)), data) for part in parts]
         return np.concatenate(found)
@@ -169,8 +172,9 @@ def _scaled(
             break
         rows = known * scales
         ridge = Ridge.fit(rows, wanted[few], chosen, hidden * scales, wanted[held_out])
-        if ridge.error < smallest:
-            best, smallest = scales, ridge.error
+        if ridge.error >= smallest:
+            break
+        best, smallest = scales, ridge.error
         scales = _next_scales(ridge.slopes(rows) * scales)
     return None if best is None else replace(features, scales=best)
 

@@ -28,7 +28,7 @@ _MOST_ROWS = 20_000  # a few hundred coefficients need no more
 _MOST_CELLS = 6_000_000  # of the design, times classes: what a fit may cost
 _HELD_OUT = 0.1  # of the rows: they choose the penalty
 _PENALTIES = (10.0, 100.0, 1000.0)  # per standardised coefficient
-_ITERATIONS = 100
+_ITERATIONS = 1_000  # at most; a few dozen are usual
 _TINY = 1e-6
 
 
