@@ -10,6 +10,7 @@ import asyncio
 import datetime as dt
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,7 @@ from sasanet.table.columns import Column
 
 Cell = str | bool | int | float | dt.datetime | list[Any] | None
 _SHOWN = 80  # characters of a name or value that an answer repeats
+_HALF_SIGN = re.compile("[\ud800-\udfff]")  # of a surrogate pair
 _EXACT = 2**53  # beyond it a float may be another number than the integer that was sent
 
 
@@ -225,7 +227,7 @@ def _level(value: Any, column: Column, limits: Limits) -> Cell:
                 f"Column {shown(name)} must hold texts of at most {limits.text_length} "
                 f"characters, got {len(value)}."
             )
-        if any("\ud800" <= sign <= "\udfff" for sign in value):  # half of a surrogate pair
+        if not value.isascii() and _HALF_SIGN.search(value):
             raise unusable(f"Column {shown(name)} must hold text that UTF-8 can write.")
         return value
     if isinstance(value, bool):

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request, Response
 
-from sasanet.serve.inference import Answer, Query
+from sasanet.serve.inference import Answer, Query, encode
 from sasanet.serve.limits import Limits, Refusal, unusable
 from sasanet.serve.live import questions
 from sasanet.serve.live.csv_rows import csv_rows, read_csv, write_csv
@@ -179,7 +179,7 @@ def _add_rows(router: APIRouter, desk: Desk) -> None:
             count = field(options, "count", int, default=5)
             if not 1 <= count <= _MOST_LISTED:
                 raise unusable(f"'count' must be from 1 to {_MOST_LISTED}.")
-            values = served.model.explain(questions.encode(served, row)).values[0]
+            values = served.model.explain(encode(served, row.cells)).values[0]
             return {"rows": desk.rows_of(served).like(served, values, count)}
 
         return await desk.answer(request, model, job)
