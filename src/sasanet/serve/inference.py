@@ -82,7 +82,7 @@ def encode(served: Served, cells: Sequence[Sequence[Cell]]) -> EncodedTable:
     names, encoder = [column.name for column in served.columns], served.model.encoder_
     if served.reader is None:
         columns = zip(names, cells, strict=True)
-        table = pd.DataFrame({name: pd.Series(own, dtype=object) for name, own in columns})
+        table = pd.DataFrame({name: pd.Series([*own], dtype=object) for name, own in columns})
         return EncodedTable(table, encoder.transform(table, warn=False))
     grid = np.empty((len(names), len(cells[0])), dtype=object)
     for j, own in enumerate(cells):

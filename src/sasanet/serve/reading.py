@@ -107,6 +107,8 @@ def field(body: Any, name: str, kind: type, default: Any = None) -> Any:
     value = body.get(name)
     if value is None and default is not None:
         return default
+    if kind is int and type(value) is float and value.is_integer():
+        value = int(value)
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise unusable(f"{name!r} must be {_KINDS[kind]}, got {_kind(value)}.")
     return value
@@ -197,11 +199,20 @@ def _checked(
     columns: Sequence[Column],
     limits: Limits,
 ) -> Rows:
-    cells = []
+    cells, longest = [], limits.text_length
     for column in columns:
-        read = _READERS.get(column.kind, _level)
-        values = table[column.name]
-        cells.append([None if v is None else read(v, column, limits) for v in values])
+        values, read = table[column.name], _READERS.get(column.kind)
+        if read is None:
+            cells.append(
+                [
+                    v
+                    if v is None or (type(v) is str and len(v) <= longest and v.isascii())
+                    else _level(v, column, limits)
+                    for v in values
+                ]
+            )  # most levels are short texts of plain signs
+        else:
+            cells.append([None if v is None else read(v, column, limits) for v in values])
     return Rows(cells, n_rows, ignored)
 
 

@@ -20,7 +20,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sasanet import errors
-from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
 from sasanet.table.bags.parts import expand
 from sasanet.table.columns import Column, Columns, column_from_dict, expect, read_fields, rulers_of

@@ -72,7 +72,7 @@ class RowReader:
 
         Examples
         --------
-        >>> reader = RowReader((Column("age", "number", (20.0, 40.0)),), "knots")
+        >>> reader = RowReader((Column("age", "number", knots=(20.0, 40.0)),), "knots")
         >>> reader.read_columns([[25, None]])
         array([[0.25],
                [ nan]], dtype=float32)
