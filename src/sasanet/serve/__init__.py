@@ -10,9 +10,7 @@
 - ``guard``: what every request passes: identity, keys, headers, one line of log
 - ``protocols``: answers in the words of each protocol
 - ``live``: what the live page asks for besides, and its files, which are in ``page``
-- ``schema``: what the server tells about a model
-- ``openapi``: the same, and the bodies of all routes, as OpenAPI
-- ``routes``: the routes; ``shortcut``: the straight way to those that are asked most
+- ``routing``: the routes, and the columns of each model as OpenAPI
 - ``app``: the application, all of it together
 - ``process``: the server process
 

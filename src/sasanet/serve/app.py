@@ -25,10 +25,10 @@ from sasanet.serve.live.explored import Explored
 from sasanet.serve.live.files import page_files
 from sasanet.serve.live.routes import live_routes
 from sasanet.serve.metrics import Metrics
-from sasanet.serve.openapi import add_models
 from sasanet.serve.registry import Registry, read_folders
-from sasanet.serve.routes import Server, asking, describing, health
-from sasanet.serve.shortcut import Shortcut
+from sasanet.serve.routing.openapi import add_models
+from sasanet.serve.routing.routes import Server, asking, describing, health
+from sasanet.serve.routing.shortcut import Shortcut
 
 
 def make_app(

@@ -21,7 +21,7 @@ from sasanet.serve.live.explored import Explored
 from sasanet.serve.metrics import Metrics
 from sasanet.serve.reading import Rows, field, from_records, keep_only, read_body, read_json
 from sasanet.serve.registry import Registry, Served
-from sasanet.serve.schema import describe
+from sasanet.serve.routing.schema import describe
 
 _MOST_WAITING = 32  # questions, that of the moment among them
 _MOST_LISTED = 100  # rows of one answer

@@ -23,7 +23,7 @@ from sasanet.serve.live.routes import Desk
 from sasanet.serve.metrics import Metrics
 from sasanet.serve.reading import read_body, read_json
 from sasanet.serve.registry import Registry, Served
-from sasanet.serve.schema import describe, describe_v2
+from sasanet.serve.routing.schema import describe, describe_v2
 
 _EXTENSIONS: list[str] = []
 _SMALL_BODY = 16_384  # bytes

@@ -8,7 +8,7 @@ from typing import Any
 import sasanet
 from sasanet.serve.protocols import DATATYPES, OUTPUTS
 from sasanet.serve.registry import Served
-from sasanet.serve.schema import describe_column
+from sasanet.serve.routing.schema import describe_column
 
 _Schema = dict[str, Any]
 _JSON, _CSV = "application/json", "text/csv"
