@@ -26,6 +26,7 @@ from sasanet import SASANetRegressor
 from sasanet.estimator.fitting import soft_labels
 from sasanet.estimator.fitting.streamed import StreamedTable
 from sasanet.network import inference
+from sasanet.network.sasanet import SASANet
 from sasanet.streaming.parts import Reader, Roles
 from sasanet.streaming.scratch import scratch_folder
 from sasanet.table.sources import open_source
@@ -40,7 +41,8 @@ PARTS = ("survey", "store", "teachers", "step", "explain")
 
 def parts_of_a_fit(n_columns: int) -> dict[str, Any]:
     """Measure the parts of one fit of a table that is read in parts."""
-    model, found = SASANetRegressor(random_state=0), {"rows": ROWS, "columns": n_columns}
+    model = SASANetRegressor(random_state=0)
+    found: dict[str, Any] = {"rows": ROWS, "columns": n_columns}
     make, busy = LinearGame.known(n_columns).rows, time.process_time
     with written(make, ROWS) as folder, scratch_folder(None) as scratch:
         reader = Reader(open_source(folder, rows_per_part=2**62), scratch, 0)
@@ -64,6 +66,7 @@ def parts_of_a_fit(n_columns: int) -> dict[str, Any]:
         train(network, data.rows(), [phase], torch.Generator().manual_seed(0))
         found["step"] = (busy() - began) / _STEPS
         began = busy()
+        assert isinstance(network, SASANet)
         inference.attributions(network, torch.from_numpy(data.cells[:_EXPLAINED]))
         found["explain"] = busy() - began
     weights = sum(parameter.numel() for parameter in network.parameters())
@@ -95,11 +98,9 @@ def lines(runs: Sequence[dict[str, Any]]) -> dict[str, Line]:
     return found
 
 
-def steps(n_rows: int, clarity: float, batch: int = BATCH) -> int:
+def steps(n_rows: int, clarity: float) -> int:
     """Return how many steps the rules give a large table."""
-    rules = {"batch_size": batch} if batch != BATCH else {}
-    parameters = SASANetRegressor(**rules).get_params()
-    return resolve(parameters, n_rows, clarity).steps(n_rows)
+    return resolve(SASANetRegressor().get_params(), n_rows, clarity).steps(n_rows)
 
 
 def seconds(

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bench.tables import data
-from sasanet.arrays import Floats
+from sasanet.arrays import Floats, Masks
 
 TARGET = "y"
 N_COLUMNS, CORRELATION, NOISE = 28, 0.3, 1.0
@@ -50,7 +50,7 @@ class LinearGame:
         noise = random.normal(0, NOISE, n_rows)
         return table.assign(**{TARGET: cells.astype(np.float64) @ self.slopes + noise})
 
-    def value(self, cells: Floats, known: Floats) -> Floats:
+    def value(self, cells: Floats, known: Masks) -> Floats:
         """Return E[y | x_S]: cells [n, d], known [m, d] → [n, m].
 
         Every absent column is expected at w_s Σ_S x with w_s = ρ / (1 + (s − 1) ρ), s = |S|.
