@@ -152,17 +152,18 @@ def _wide(found: Found) -> str:
         [
             f"{run['rows']:,} × {run['columns']:,}",
             f"{run['time_limit']:g}",
-            f"{run['fit_seconds']:.0f}",
+            f"{run['fit_seconds']:.0f} ({run['fit_cpu_seconds']:.0f})",
             run.get("refused") or f"{run['fit_peak_gib']:.2f} GiB, R² {run['score']:.3f}",
-            f"{1000 * run['explain_seconds'] / run['explained_rows']:,.0f}"
-            if "explain_seconds" in run
+            f"{1000 * run['explain_cpu_seconds'] / run['explained_rows']:,.0f}"
+            if "explain_cpu_seconds" in run
             else "–",
         ]
         for run in _of(found, "wide-")
     ]
     if not rows:
         return ""
-    heads = ["rows × columns", "time limit, s", "taken, s", "what came of it", "ms a row explained"]
+    heads = ["rows × columns", "asked, s", "taken, s (of the processor)", "what came of it",
+             "ms of the processor to explain a row"]  # fmt: skip
     return "\n## Many columns\n\nThe same kind of table, in memory.\n\n" + table(heads, rows)
 
 
@@ -261,7 +262,7 @@ def _carried(runs: list[Any], lines: dict[str, cost.Line]) -> str:
     return (
         f"\n### On paper: 10⁹ rows of {_EFFICIENT} columns\n\nHours by the formula, on one core "
         f"and on {_MACHINES} machines with one worker of one core each, which average gradients "
-        f"over a network of 10 Gbit/s, 512 rows a worker and step. Nobody has run this.\n\n"
+        f"over a network of 10 Gbit/s, 512 rows a worker and step. This has not been run.\n\n"
         + table(["part", "one core", f"{_MACHINES} machines"], rows)
         + f"\nEncoded rows take {disk:,.0f} GiB of disk, {disk / _MACHINES:,.1f} on each machine; "
         f"explaining all rows takes {explained:,.0f} hours of one core, and divides by the "
