@@ -12,10 +12,10 @@ from typing import Any
 import joblib
 import numpy as np
 import pandas as pd
-from tqdm.auto import tqdm
 
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
+from sasanet.progress import Progress
 from sasanet.streaming.scratch import full_disk
 from sasanet.table.quantities import per_exposure
 from sasanet.table.sources import Source, check_has_columns
@@ -81,24 +81,20 @@ class Reader:
     columns: Sequence[str] | None = None
     chosen: list[int] | None = None
     verbose: bool = False
+    n_read: int = 0  # rows of the first reading
 
     def frames(self, what: str, end: float) -> Iterator[tuple[int, pd.DataFrame]]:
         """Yield tables and the numbers of their first rows until ``end``, but at least one."""
         first_time = self.chosen is None
-        bar = tqdm(
-            total=self.source.n_rows,
-            desc=what,
-            unit=" rows",
-            unit_scale=True,
-            disable=not self.verbose,
-        )
         done: list[int] = []
-        with bar:
+        total = self.source.n_rows if first_time else self.n_read
+        with Progress(what, total, self.verbose, end) as bar:
             for number, frames in self._parts():
                 done.append(number)
                 for first, frame in frames:
                     yield first, frame
-                    bar.update(len(frame))
+                    bar.add(len(frame))
+                    self.n_read += len(frame) if first_time else 0
                     if time.monotonic() > end:
                         break
                 if time.monotonic() > end:
