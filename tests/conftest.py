@@ -11,7 +11,7 @@ import torch
 
 from made_explanations import CLASSES, make
 from made_marginals import marginal_maker
-from sasanet.network.architecture import Architecture
+from sasanet.network.architecture import ARCHITECTURES, Architecture
 from sasanet.network.coalitions import random_orders
 from sasanet.network.sasanet import SASANet
 from sasanet.table.columns import Columns
@@ -100,6 +100,14 @@ def _exact_shapley(values: torch.Tensor) -> torch.Tensor:
         gains = values[:, without + 2**feature].double() - values[:, without].double()
         found.append((gains * torch.tensor(weights, dtype=torch.float64)[:, None]).sum(1))
     return torch.stack(found, 1)
+
+
+@pytest.fixture(scope="module")
+def small_default():
+    """Make the default network a small one, where what is tested is not how well it predicts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(ARCHITECTURES, "set", Architecture(width=32, marginal_layers=(16,)))
+        yield
 
 
 @pytest.fixture

@@ -311,10 +311,10 @@ def test_control_c_leaves_a_usable_model_with_a_warning(monkeypatch):
 def test_a_time_limit_is_kept():
     X, y = mixed_table(400)
     network = Architecture(attribution="context", attribution_steps=100_000)
-    model = SASANetClassifier(network, max_epochs=100_000, time_limit=1.5)
+    model = SASANetClassifier(network, max_epochs=100_000, time_limit=0.5)
     model.fit(X, y)
     assert {r["phase"] for r in model.history_} == {"value", "attribution"}
-    assert sum({r["phase"]: r["seconds"] for r in model.history_}.values()) < 4
+    assert sum({r["phase"]: r["seconds"] for r in model.history_}.values()) < 2
 
 
 def test_wide_tables_and_columns_of_many_levels_work():
