@@ -15,6 +15,7 @@ from sasanet.network.architecture import ARCHITECTURES, Architecture
 from sasanet.network.coalitions import random_orders
 from sasanet.network.sasanet import SASANet
 from sasanet.table.columns import Columns
+from sasanet.teachers import trees
 
 # One thread in each test process: `make test` has one process per core, and children that tests
 # fork would wait for ever for threads that only their parent has.
@@ -108,6 +109,12 @@ def small_default():
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(ARCHITECTURES, "set", Architecture(width=32, marginal_layers=(16,)))
         yield
+
+
+@pytest.fixture
+def few_trees(monkeypatch):
+    """Let boosted teachers grow few trees, where what is tested is not what they know."""
+    monkeypatch.setattr(trees, "_MOST_TREES", 8)
 
 
 @pytest.fixture
