@@ -245,7 +245,6 @@ def test_it_works_in_pipelines_searches_and_cross_validation():
         SASANetClassifier(**QUICK),
         {"network": ["set", Architecture(width=32)], "learning_rate": [1e-3]},
         cv=2,
-        n_jobs=2,
         error_score="raise",
     )
     assert search.fit(X, y).best_estimator_.predict(X).shape == (120,)
