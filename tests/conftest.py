@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 
 import numpy as np
@@ -20,6 +21,18 @@ from sasanet.teachers import trees
 # One thread in each test process: `make test` has one process per core, and children that tests
 # fork would wait for ever for threads that only their parent has.
 torch.set_num_threads(1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Keep the garbage collector off all that is imported: each look through it takes a second."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
 
 SMALL = {
     "attribution": "context",  # the default is a formula and has no parameters to stir

@@ -322,7 +322,7 @@ def test_wide_tables_and_columns_of_many_levels_work():
     y = (wide[:, 0] > 0).astype(int)
     model = SASANetClassifier(max_epochs=1, teacher_weight=0).fit(wide, y)
     assert model.explain(wide[:5]).values.shape == (5, 1_000)
-    many = pd.DataFrame({"id": [f"user {i}" for i in range(50_000)], "x": random.randn(50_000)})
+    many = pd.DataFrame({"id": [f"user {i}" for i in range(20_000)], "x": random.randn(20_000)})
     y = (many["x"] > 0).astype(int)
     model = SASANetClassifier(max_epochs=1, teacher_weight=0, batch_size=8_192)
     with pytest.warns(UniqueLevelsWarning, match="min_level_count=2"):
