@@ -12,7 +12,7 @@ test tests test-lowest coverage torture: export OMP_NUM_THREADS := 1
 BROWSER := $(firstword $(foreach name,chromium chromium-browser google-chrome,$(shell command -v $(name))))
 PARALLEL := --numprocesses $(JOBS) --dist worksteal
 
-.PHONY: demo test tests test-lowest coverage dependencies browser browser-on-ci lint types check hooks docs clean bench-core bench-faithful bench-accuracy bench-ladder bench-practice bench-serve bench-stream torture paper $(TABLES) paper-quick picture readme-table
+.PHONY: demo test tests test-lowest coverage dependencies browser browser-on-ci lint types check hooks docs clean bench-core bench-faithful bench-accuracy bench-ladder bench-practice bench-serve bench-scale bench-stream torture paper $(TABLES) paper-quick picture readme-table
 .DEFAULT_GOAL := test
 
 # One environment for everything; rebuilt when the requirements change.
@@ -131,6 +131,10 @@ bench-practice: $(READY)
 # Requests a second over HTTP beside a minimal server of LightGBM, on this machine alone.
 bench-serve: $(READY)
 	$(BIN)/python -m bench.serve.run
+
+# Rows by the million: time, memory, truth, limits of time, kills. Ten million rows take hours: `python -m bench.scale.run large`.
+bench-scale: $(READY)
+	$(BIN)/python -m bench.scale.run
 
 bench-stream: $(READY) browser
 	$(BIN)/python -m bench.stream

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -121,14 +122,19 @@ class Reader:
                 yield number, self._read(parts[number], number)
 
     def _read(self, part: Any, number: int) -> Iterator[tuple[int, pd.DataFrame]]:
-        names = self.columns if self.columns is not None else self.source.names
-        rows = _MOST_ROWS if names is None else _CELLS_AT_ONCE // max(1, len(names))
         first = part.first_row
-        for piece, frame in enumerate(part.frames(self.columns, max(1, min(rows, _MOST_ROWS)))):
+        for piece, frame in enumerate(part.frames(self.columns, self._rows_at_once(part))):
             if self.source.once:
                 self._spool(frame, first, number, piece)
             yield first, frame
             first += len(frame)
+
+    def _rows_at_once(self, part: Any) -> int:
+        """Return how many rows to read between two looks at the clock: few of a wide table."""
+        names = self.columns if self.columns is not None else self.source.names
+        if names is None:  # tables in memory, of which one row costs nothing
+            names = [name for frame in islice(part.frames(None, 1), 1) for name in frame.columns]
+        return max(1, min(_CELLS_AT_ONCE // max(1, len(names)), _MOST_ROWS))
 
     def _spool(self, frame: pd.DataFrame, first: int, number: int, piece: int) -> None:
         """Keep a table that will not come again."""
