@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 from sasanet.arrays import Floats, Masks
 from sasanet.malloc import steady_heap
 from sasanet.objectives import POWERS
+from sasanet.progress import Progress
 from sasanet.teachers.augmentation import by_row, how_many, mix_rows, with_rows
 from sasanet.teachers.data import Teacher, TeacherData
 from sasanet.teachers.kernel import Kernel
@@ -68,7 +69,7 @@ class TeacherSettings:
 
     ``own`` are teachers of the user's, beside the panel or, without ``with_panel``, in its place;
     ``directions`` are those of monotone columns, for teachers that can keep them; ``owners`` the
-    columns of the further cells that some columns have.
+    columns of the further cells that some columns have; ``verbose`` shows bars of progress.
     """
 
     task: str
@@ -80,6 +81,7 @@ class TeacherSettings:
     with_panel: bool = True
     directions: tuple[int, ...] = ()
     owners: tuple[int, ...] = ()
+    verbose: bool = False
 
 
 @dataclass(frozen=True)
@@ -307,25 +309,26 @@ class _Rehearsal:
         n_threads = self.settings.n_threads if len(self.data.labels) >= _LARGE else 1
         late: set[int] = set()
 
-        def predict(job: tuple[int, tuple[int, tuple[Masks, Masks]]]) -> None:
+        def predict(job: tuple[int, tuple[int, tuple[Masks, Masks]]]) -> int:
             number, (place, (seen, unseen)) = job
-            left = self.deadline - time.monotonic()
-            if left <= 0 or chosen[place] in late:
-                return
+            left, n_rows = self.deadline - time.monotonic(), int(seen.sum())
+            if left <= 0 or place in late:
+                return n_rows
             # Each fit may take its share of what is left, so that the last ones get theirs.
             end = time.monotonic() + left / math.ceil((len(jobs) - number) / n_threads)
             teacher = self.teachers[chosen[place]]
             found = teacher.predict(self.data, seen, unseen, self.settings.seed, end)
             predictions[place][unseen] = found
             if np.isnan(found).all():
-                late.add(chosen[place])  # its next fit would take as long
+                late.add(place)  # its next fit would take as long
+            return n_rows
 
-        with steady_heap():
-            if n_threads == 1:
-                list(map(predict, enumerate(jobs)))
-            else:
-                with ThreadPoolExecutor(n_threads) as pool:
-                    list(pool.map(predict, enumerate(jobs)))
+        total = sum(int(seen.sum()) for _, (seen, _) in jobs)
+        bar = Progress("teachers", total, self.settings.verbose)
+        with steady_heap(), bar, ThreadPoolExecutor(n_threads) as pool:
+            run = map if n_threads == 1 else pool.map
+            for n_rows in run(predict, enumerate(jobs)):
+                bar.add(n_rows)
         return predictions
 
 
