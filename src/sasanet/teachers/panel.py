@@ -51,6 +51,7 @@ from sasanet.teachers.trees import make_trees
 
 _FOLDS = 5
 _LARGE = 30_000  # rows from which several fits run at once, and trees of one kind are enough
+_WIDE = 500  # cells of a row beyond which splines of all of them would take gigabytes
 _FEWEST_ROWS = 40  # with fewer there is nothing to learn from
 _FEWEST_IN_TIME = 500  # rows that a time limit must allow: teachers of fewer know too little
 _TRIAL_ROWS = 5_000  # what a first, timed fit learns from under a time limit
@@ -185,6 +186,8 @@ def _known_rows(prediction: Floats) -> Masks:
 
 def _make_panel(data: TeacherData) -> list[Teacher]:
     """Return the teachers; those of a large table cost less and know as much."""
+    if data.cells.shape[1] > _WIDE:
+        return [make_trees(31, learning_rate=0.15)]
     splines = [Linear(with_products=False), Linear(with_products=True)]
     if len(data.labels) >= _LARGE:
         return [make_trees(31, learning_rate=0.15), splines[0]]
