@@ -39,7 +39,6 @@ from sasanet.network.coalitions import random_coalitions, random_orders
 from sasanet.network.player_game import Game
 from sasanet.network.sasanet import SASANet
 from sasanet.table.quantities import per_exposure
-from sasanet.table.target import to_probability
 from sasanet.validation import check_integer, our_refusals
 
 _GAP_ORDERS = 16
@@ -79,7 +78,7 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
         Seed for drawing rows and orders.
     groups : dict of str to list of str, optional
         Audit the attributions of ``explain(X, groups=groups)``.
-    units : {"raw", "probability"}
+    units : {"raw", "probability", "response"}
         Audit the attributions of ``explain(X, units=units)``.
     method : {"auto", "formula", "learned"}
         Audit the attributions of ``explain(X, method=method)``.
@@ -112,7 +111,8 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
     rows = table.iloc[chosen.numpy()]
     explanation = model.explain(rows, groups=groups, units=units, method=method)
     game = model._game(groups, units)
-    findings = _faithfulness(model, game, explanation, cells[chosen], n_orders, generator)
+    given = explanation, units, cells[chosen]
+    findings = _faithfulness(model, game, given, n_orders, generator)
     if interactions:
         _check_raw(units)
         pairs = model._player_game(groups)
@@ -182,12 +182,12 @@ def _describe(model: SASANetModel, game: Game, cells: Tensor, n_orders: int, uni
 def _faithfulness(
     model: SASANetModel,
     game: Game,
-    explanation: Explanation,
-    cells: Tensor,
+    given: tuple[Explanation, str, Tensor],
     n_orders: int,
     generator: torch.Generator,
 ) -> list[Finding]:
-    """Return the findings that need no labels."""
+    """Return the findings that need no labels, of an explanation in some units and its cells."""
+    explanation, units, cells = given
     network, scale, present = model.network_, model.target_.scale, game.present(cells).numpy()
     phi = explanation.values.reshape(*present.shape, -1) / scale
 
@@ -196,7 +196,7 @@ def _faithfulness(
         return compare(name, phi, reference, present, scale)
 
     raw = model.target_.to_raw(inference.outputs(network, cells).numpy())
-    raw = to_probability(raw) if explanation.units == "probability" else raw
+    raw = model._in_units(raw, units)
     additivity = _timed(lambda: _additivity(explanation.prediction, raw))
     own = _timed(lambda: errors("self-game", own_game))
     if network.is_set:

@@ -40,6 +40,7 @@ class Units(StrEnum):
 
     raw = "raw"
     probability = "probability"
+    response = "response"
 
 
 class Method(StrEnum):
@@ -115,7 +116,10 @@ GroupsFile = Annotated[
     ),
 ]
 UnitsOfPhi = Annotated[
-    Units, typer.Option("--units", help="Explain log-odds, or the probability itself.")
+    Units,
+    typer.Option(
+        "--units", help="Explain log-odds or log rates (raw), the probability, or the rate itself."
+    ),
 ]
 MethodOfPhi = Annotated[
     Method,

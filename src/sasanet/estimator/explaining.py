@@ -19,6 +19,7 @@ from sasanet.explanation.players import Players, read_players
 from sasanet.network import inference
 from sasanet.network.attribution.closed_form import ClosedFormAttribution
 from sasanet.network.attribution.distilled import can_distil
+from sasanet.network.attribution.probability import Link
 from sasanet.network.player_game import Game, PlayerGame
 from sasanet.network.refinement.effort import read_effort
 from sasanet.network.refinement.run import refined
@@ -29,6 +30,7 @@ from sasanet.training.distillation import distil
 from sasanet.validation import check_integer, read_choice, read_real
 
 Groups = Mapping[str, Sequence[str]]
+_NAMES = {"probability": "probability", "response": "rate"}  # units of explanations
 _GOOD = 0.998  # R² from which on the learned module explains by default
 _FEWEST_TAUGHT, _MOST_TAUGHT = 4_000, 12_000  # rows, by default
 
@@ -67,10 +69,11 @@ class ExplainingModel(CertifiedModel):
             Groups of columns, by name: each is one player with a Shapley value of its own, which is
             not the sum of its members'; that is ``explain(X).sum_of_members(groups)``. Other
             columns stay players of their own.
-        units : {"raw", "probability"}, default="raw"
+        units : {"raw", "probability", "response"}, default="raw"
             ``"probability"``, of a classifier: Shapley values of the probability itself, the game
             σ(v(S)). They add up to it, and are no rescaled log-odds. Of two classes it is the
-            probability of the second.
+            probability of the second. ``"response"``, of a regressor whose raw output is a log
+            rate: Shapley values of the rate, which add up to the prediction.
         method : {"auto", "formula", "learned"}, default="auto"
             ``"learned"``: by the module that :meth:`learn_attributions` has taught, many times
             faster; rows unlike those it was taught get the formula's attributions. ``"auto"``: that
@@ -97,11 +100,12 @@ class ExplainingModel(CertifiedModel):
             errors = noise.numpy() * scale
         players = None if groups is None else read_players(groups, self.encoder_.names)
         found = self._explanation(table, values.numpy() * scale, errors, players)
+        found = replace(found, words=words) if (words := self._words(table, cells)) else found
         if units == "raw":
             return found
-        base = to_probability(self.base_value_)
+        base = self._in_units(self.base_value_, units)
         base = np.broadcast_to(base if len(base) > 1 else base[0], found.base_values.shape)
-        return replace(found, base_values=base, units=units)
+        return replace(found, base_values=base, units=_NAMES[units])
 
     def _game(self, groups: Groups | None, units: str = "raw") -> Game:
         """Return the game to explain: the network's own, or with other players or units."""
@@ -109,26 +113,45 @@ class ExplainingModel(CertifiedModel):
         self._check_units(units)
         if groups is None and units == "raw":
             return self.network_
-        base = None if units == "raw" else torch.tensor(self.target_.base, dtype=torch.float64)
-        return self._player_game(groups, base)
+        base = torch.tensor(self.target_.base, dtype=torch.float64)
+        link = None if units == "raw" else Link(base, is_rate=units == "response")
+        return self._player_game(groups, link)
 
-    def _player_game(self, groups: Groups | None, base: Tensor | None = None) -> PlayerGame:
-        """Return the game of groups and single columns; with φ0, that of the probability."""
+    def _player_game(self, groups: Groups | None, link: Link | None = None) -> PlayerGame:
+        """Return the game of groups and single columns; with a link, that of what is predicted."""
         if not self.network_.is_set:
             raise InvalidInputError(
                 "groups, units and interactions need the set network, whose value is a function of "
                 "a sum, got the sequence network; fit one with network='set'"
             )
         players = read_players(groups, self.encoder_.names)
-        return PlayerGame(self.network_, torch.from_numpy(players.membership), base)
+        return PlayerGame(self.network_, torch.from_numpy(players.membership), link)
 
     def _check_units(self, units: str) -> None:
-        read_choice("units", units, ("raw", "probability"))
+        read_choice("units", units, ("raw", *_NAMES))
+        if units == "response" and not self.target_.has_log_link:
+            raise InvalidInputError(
+                "units='response' is for regressors that learn log rates (objective 'poisson', "
+                f"'gamma' or 'tweedie'), got {self._kind()}"
+            )
         if units == "probability" and self.target_.task == "regression":
             raise InvalidInputError(
                 "units='probability' is for classifiers, got a regressor; "
-                "its attributions are in the units of the target already"
+                "its attributions are in the units of the target already, or, of log rates, "
+                "with units='response'"
             )
+
+    def _kind(self) -> str:
+        """Return what the model is, and which units it has, for the sentence of an error."""
+        if self.target_.task == "regression":
+            return f"objective={self.target_.objective!r}, explained in the target's units already"
+        return "a classifier, which has units='probability'"
+
+    def _in_units(self, raw: Floats, units: str) -> Floats:
+        """Return raw predictions in other units: [..., K] → [..., K]."""
+        if units == "raw":
+            return raw
+        return self.target_.to_target(raw) if units == "response" else to_probability(raw)
 
     def learn_attributions(
         self,
@@ -287,7 +310,7 @@ class ExplainingModel(CertifiedModel):
         groups : dict of str to list of str, optional
             As in :meth:`explain`: the coalitions are then of its players, in the order of its
             ``feature_names``.
-        units : {"raw", "probability"}, default="raw"
+        units : {"raw", "probability", "response"}, default="raw"
             As in :meth:`explain`.
 
         Returns
@@ -301,7 +324,7 @@ class ExplainingModel(CertifiedModel):
         masks = self._read_coalitions(coalitions, len(cells), players)
         output = inference.coalition_outputs(self.network_, cells, masks)
         values = self.target_.to_raw(output.numpy())
-        values = values if units == "raw" else to_probability(values)
+        values = self._in_units(values, units)
         values = values[..., 0] if values.shape[-1] == 1 else values
         return values if np.ndim(coalitions) == 3 else values[:, 0]
 
