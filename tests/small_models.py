@@ -33,7 +33,7 @@ def rows(n: int = 24) -> pd.DataFrame:
 
 @cache
 def fitted(kind: str):
-    """Return a model: "binary", "members" (two), "classes" (three), "number", "rate" or "sequence"."""
+    """Return one: "binary", "members" (two), "classes" (three), "number", "rate", "sequence"."""
     X, y, product = _table()
     if kind == "rate":
         counts = np.random.default_rng(1).poisson(np.exp(0.4 * product))

@@ -83,7 +83,7 @@ def known_rates() -> Counts:
     columns = {"age": age, "power": power, "years": years, "noise": noise}
     X = pd.DataFrame({**columns, "area": pd.Categorical(area), "brand": pd.Categorical(brand)})
     exposure = random.uniform(0.05, 1.0, n)
-    rate = np.exp(log_rate.to_numpy())
+    rate = np.exp(np.asarray(log_rate))
     return Counts(X, random.poisson(rate * exposure).astype(float), exposure, rate)
 
 

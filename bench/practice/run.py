@@ -4,7 +4,8 @@ For each table a default model, and on rows it has not seen: groups of columns, 
 probability, and all pairs of features, each against the model's own game by random orders. Beside
 boosted trees: the speed of pairs and how stable reasons are (:mod:`~bench.practice.trees`), and the
 deviance of rates (:mod:`~bench.practice.rates`). What intervals cover
-(:mod:`~bench.practice.quantiles`), and whether monotone columns are (:mod:`~bench.practice.directions`).
+(:mod:`~bench.practice.quantiles`), and whether monotone columns are
+(:mod:`~bench.practice.directions`).
 """
 
 from __future__ import annotations

@@ -170,7 +170,7 @@ def test_a_folder_larger_than_memory_has_bags_too(tmp_path, monkeypatch):
     assert (e.values[TABLE[:30].isna().to_numpy()] == 0).all()
 
 
-def test_reasons_name_the_words_that_drove_them(tmp_path):
+def test_reasons_name_the_words_that_drove_them():
     random = np.random.default_rng(5)
     notes = [" ".join(random.choice([*bag_models.WORDS, "a", "this"], 6)) for _ in range(700)]
     X = pd.DataFrame({"note": notes, "x": random.normal(size=700)})
@@ -180,10 +180,7 @@ def test_reasons_name_the_words_that_drove_them(tmp_path):
     assert model.score(X[600:], y[600:]) > 0.7
     first = model.explain_one(row).reasons(1)[0]
     assert first.startswith("note with 'broken'")
-    assert (
-        first.split(" raises")[1]
-        == model.explain(pd.DataFrame([row])).reasons(0)[0].split(" raises")[1]
-    )
+    assert first == model.explain(pd.DataFrame([row])).reasons(0, 1)[0]
     # What a word adds is the output with it, less the output without it.
     effect = e.words["note"][0]
     word = next(iter(effect))

@@ -122,9 +122,9 @@ def test_other_units_are_refused():
         fitted("number").explain(X, units="probability")
     with pytest.raises(InvalidInputError, match="for classifiers, got a regressor"):
         fitted("number").value(X, [], units="probability")
-    with pytest.raises(InvalidInputError, match="that learn log rates .* got objective='squared'"):
+    with pytest.raises(InvalidInputError, match=r"that learn log rates .* got objective='squared'"):
         fitted("number").explain(X, units="response")
-    with pytest.raises(InvalidInputError, match="that learn log rates .* got a classifier"):
+    with pytest.raises(InvalidInputError, match=r"that learn log rates .* got a classifier"):
         fitted("binary").value(X, [], units="response")
     with pytest.raises(InvalidInputError, match="need the set network"):
         fitted("sequence").explain(X, units="probability")

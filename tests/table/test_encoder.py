@@ -349,10 +349,3 @@ def test_text_never_matches_levels_that_are_numbers():
     encoder, _ = learn_column([3, 1], categorical_features=["x"])
     with pytest.warns(UnknownLevelWarning, match="'3'"):
         np.testing.assert_array_equal(place_column(encoder, ["3"]), [0])
-
-
-def test_too_many_levels_for_float32_are_refused(monkeypatch):
-    monkeypatch.setattr(learning, "_MOST_LEVELS", 2)
-    learn_column(["a", "b"])
-    with pytest.raises(InvalidInputError, match="'x' must have at most 2 levels, got 3"):
-        learn_column(["a", "b", "c"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,14 @@ from sasanet.audit.reference import (
     distillation_targets,
     is_enumerated,
     own_game,
+    within_groups,
 )
 from sasanet.checksums import pack_weights
 from sasanet.errors import InvalidInputError
 from sasanet.estimator.explaining import Groups
 from sasanet.estimator.sasanet import SASANetModel
 from sasanet.explanation import Explanation
+from sasanet.explanation.players import read_players
 from sasanet.malloc import steady_heap
 from sasanet.network import inference
 from sasanet.network.coalitions import random_coalitions, random_orders
@@ -58,6 +61,7 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
     method: str = "auto",
     exposure: Any = None,
     interactions: bool = False,
+    within: bool = False,
 ) -> Audit:
     """Measure how faithful a fitted model's attributions are on given rows.
 
@@ -88,6 +92,9 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
         Also compare ``interactions(X, groups=groups)`` of at most 16 rows with the Shapley
         interaction index of the model's own game, enumerated for at most ten players and sampled
         by ``n_orders`` random coalitions per pair for more. It takes its time.
+    within : bool, default=False
+        Audit the attributions of ``explain(X, groups=groups, within=True)``, by orders in which
+        groups stand together.
 
     Returns
     -------
@@ -109,10 +116,11 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
     generator = torch.Generator().manual_seed(seed)
     chosen = torch.randperm(len(cells), generator=generator)[:n_rows]
     rows = table.iloc[chosen.numpy()]
-    explanation = model.explain(rows, groups=groups, units=units, method=method)
-    game = model._game(groups, units)
+    explanation = model.explain(rows, groups=groups, within=within, units=units, method=method)
+    game = model._game(None if within else groups, units)
     given = explanation, units, cells[chosen]
-    findings = _faithfulness(model, game, given, n_orders, generator)
+    find = _owen_game(model, groups) if within else own_game
+    findings = _faithfulness(model, game, given, find, n_orders, generator)
     if interactions:
         _check_raw(units)
         pairs = model._player_game(groups)
@@ -128,6 +136,12 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
     plain = groups is None and units == "raw"
     by = "learned" if model._explains_quickly(method, plain) else ""
     return replace(about, findings=tuple(findings), calibration=sizes, seconds=seconds, method=by)
+
+
+def _owen_game(model: SASANetModel, groups: Any) -> Callable[..., ReferenceValues]:
+    """Return the function that finds the Owen values of the members of groups."""
+    players = read_players(groups, model.encoder_.names)
+    return partial(within_groups, membership=torch.from_numpy(players.membership))
 
 
 def _check_raw(units: str) -> None:
@@ -183,10 +197,14 @@ def _faithfulness(
     model: SASANetModel,
     game: Game,
     given: tuple[Explanation, str, Tensor],
+    find: Callable[..., ReferenceValues],
     n_orders: int,
     generator: torch.Generator,
 ) -> list[Finding]:
-    """Return the findings that need no labels, of an explanation in some units and its cells."""
+    """Return the findings that need no labels.
+
+    ``given`` are an explanation, its units and its cells; ``find`` tells what it should be.
+    """
     explanation, units, cells = given
     network, scale, present = model.network_, model.target_.scale, game.present(cells).numpy()
     phi = explanation.values.reshape(*present.shape, -1) / scale
@@ -198,7 +216,7 @@ def _faithfulness(
     raw = model.target_.to_raw(inference.outputs(network, cells).numpy())
     raw = model._in_units(raw, units)
     additivity = _timed(lambda: _additivity(explanation.prediction, raw))
-    own = _timed(lambda: errors("self-game", own_game))
+    own = _timed(lambda: errors("self-game", find))
     if network.is_set:
         distillation = [_as_distillation(finding) for finding in own]
     else:

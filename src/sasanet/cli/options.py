@@ -115,6 +115,9 @@ GroupsFile = Annotated[
         show_default=False,
     ),
 ]
+Within = Annotated[
+    bool, typer.Option("--within", help="Divide the groups' values among their columns.")
+]
 UnitsOfPhi = Annotated[
     Units,
     typer.Option(

@@ -22,6 +22,7 @@ from sasanet.network.attribution.distilled import can_distil
 from sasanet.network.attribution.probability import Link
 from sasanet.network.player_game import Game, PlayerGame
 from sasanet.network.refinement.effort import read_effort
+from sasanet.network.refinement.pairs import refined_pairs
 from sasanet.network.refinement.run import refined
 from sasanet.network.sasanet import SASANet
 from sasanet.shapley.game import names_to_mask, read_coalitions
@@ -48,6 +49,7 @@ class ExplainingModel(CertifiedModel):
         n_orders: int = 0,
         max_error: float | None = None,
         groups: Groups | None = None,
+        within: bool = False,
         units: str = "raw",
         method: str = "auto",
     ) -> Explanation:
@@ -69,6 +71,9 @@ class ExplainingModel(CertifiedModel):
             Groups of columns, by name: each is one player with a Shapley value of its own, which is
             not the sum of its members'; that is ``explain(X).sum_of_members(groups)``. Other
             columns stay players of their own.
+        within : bool, default=False
+            Divide the value of every group among its columns (Owen values): what each adds while
+            groups come and go as wholes. They add up to ``explain(X, groups=groups)`` by group.
         units : {"raw", "probability", "response"}, default="raw"
             ``"probability"``, of a classifier: Shapley values of the probability itself, the game
             σ(v(S)). They add up to it, and are no rescaled log-odds. Of two classes it is the
@@ -88,6 +93,7 @@ class ExplainingModel(CertifiedModel):
         effort = read_effort(n_orders, max_error)
         table, cells = self._encode(X)
         game = self._game(groups, units)
+        self._check_within(within, groups, effort)
         plain = effort is None and groups is None and units == "raw"
         quickly = self._explains_quickly(method, plain)
         values, totals = inference.attributions_and_outputs(game, cells, quickly)
@@ -98,14 +104,33 @@ class ExplainingModel(CertifiedModel):
             generator = torch.Generator().manual_seed(0)
             values, noise = refined(game, cells, values, totals, wanted, generator)
             errors = noise.numpy() * scale
-        players = None if groups is None else read_players(groups, self.encoder_.names)
+        if within:
+            assert isinstance(game, PlayerGame)
+            values = inference.members(game, cells, values)
+        by_player = groups is not None and not within
+        players = read_players(groups, self.encoder_.names) if by_player else None
         found = self._explanation(table, values.numpy() * scale, errors, players)
         found = replace(found, words=words) if (words := self._words(table, cells)) else found
-        if units == "raw":
-            return found
-        base = self._in_units(self.base_value_, units)
-        base = np.broadcast_to(base if len(base) > 1 else base[0], found.base_values.shape)
-        return replace(found, base_values=base, units=_NAMES[units])
+        if units != "raw":
+            base = self._in_units(self.base_value_, units)
+            base = np.broadcast_to(base if len(base) > 1 else base[0], found.base_values.shape)
+            found = replace(found, base_values=base, units=_NAMES[units])
+        return replace(found, units=f"{found.units} (within groups)") if within else found
+
+    def _check_within(self, within: bool, groups: Groups | None, effort: Any) -> None:
+        """Refuse values of members without groups, refined, or of several quantiles."""
+        if not within:
+            return
+        if groups is None or effort is not None:
+            what = "no groups" if groups is None else "n_orders or max_error"
+            raise InvalidInputError(
+                "within=True divides the values of groups among their columns by the formula, got "
+                f"{what} beside it; give groups, and no effort"
+            )
+        if len(self.target_.quantiles) > 1:
+            raise InvalidInputError(
+                "within=True needs one output or classes, got several quantiles; fit one quantile"
+            )
 
     def _game(self, groups: Groups | None, units: str = "raw") -> Game:
         """Return the game to explain: the network's own, or with other players or units."""
@@ -243,7 +268,7 @@ class ExplainingModel(CertifiedModel):
                 "attribution='none' (the ablation SASANet-d); fit one with another attribution"
             )
 
-    def interactions(self, X: Any, *, groups: Groups | None = None) -> Floats:
+    def interactions(self, X: Any, *, groups: Groups | None = None, n_orders: int = 0) -> Floats:
         """Return what every pair of features adds together, by formula.
 
         Parameters
@@ -252,6 +277,9 @@ class ExplainingModel(CertifiedModel):
             Rows; pairs with a missing cell have interaction exactly 0.
         groups : dict of str to list of str, optional
             As in :meth:`explain`: the players are then p groups and single columns.
+        n_orders : int, default=0
+            Refine them: rows with at most 13 present players become exact, pairs of the others are
+            corrected by so many random coalitions each (at least 4), as far as their error allows.
 
         Returns
         -------
@@ -269,10 +297,14 @@ class ExplainingModel(CertifiedModel):
         >>> model.interactions([[1, 5]]).shape
         (1, 2, 2)
         """
+        effort = read_effort(n_orders, None)
         _, cells = self._encode(X)
         game = self._player_game(groups)
         values, _ = inference.attributions_and_outputs(self._game(groups), cells)
-        pairs = inference.interactions(game, cells) / 2
+        pairs = inference.interactions(game, cells)
+        if isinstance(effort, int):
+            pairs = refined_pairs(game, cells, pairs, effort)[0]
+        pairs = pairs / 2
         pairs.diagonal(dim1=1, dim2=2).copy_((values - pairs.sum(2)).mT)
         found = pairs.numpy() * self.target_.scale
         return np.asarray(found[..., 0] if found.shape[-1] == 1 else found)

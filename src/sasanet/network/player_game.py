@@ -28,6 +28,7 @@ from sasanet.network.attribution.closed_form import (
 )
 from sasanet.network.attribution.closer_look import closer_attributions
 from sasanet.network.attribution.interactions import pair_interactions
+from sasanet.network.attribution.owen import owen_values
 from sasanet.network.attribution.probability import (
     Link,
     LinkedFunction,
@@ -112,6 +113,17 @@ class PlayerGame:
             ends = _ends(member, vectors, present, value[:, m])
             parts.append(find(member, present, vectors, ends, value[:, m]))
         return torch.stack(parts).mean(0), output
+
+    def members(self, cells: Tensor, totals: Tensor) -> Tensor:
+        """Return the Owen values of all features, which add up to their groups' values.
+
+        Shape: cells [B, N], totals [B, P, K] → [B, N, K].
+        """
+        vectors = self.marginal.cell_vectors(cells, self.network.present(cells))
+        flat = self.marginal.member_vectors(vectors).flatten(2)
+        link = None if self.link is None else self.link.to(cells.device, torch.float32)
+        function = LinkedFunction(self.marginal.together, link)
+        return owen_values(function, flat, self.membership.to(cells.device), totals)
 
     def _formula(self, *given: Any) -> Tensor:
         return ClosedFormAttribution(len(self.membership), points=1).attributions(*given)[0]

@@ -9,23 +9,7 @@ from sasanet.streaming.survey import Survey
 from sasanet.table.bags import text
 from sasanet.table.encoder import TableEncoder
 
-WORDS = [
-    "the",
-    "lid",
-    "came",
-    "broken",
-    "and",
-    "late",
-    "but",
-    "we",
-    "love",
-    "this",
-    "fine",
-    "blue",
-    "kettle",
-    "very",
-    "much",
-]
+WORDS = ["the", "lid", "came", "broken", "late", "we", "love", "this", "fine", "blue", "kettle"]
 
 
 def letters(n=60, seed=0):

@@ -112,9 +112,8 @@ def _open(estimator: str, given: Given) -> tuple[Source, Roles]:
 
 def _read_small(source: Source) -> tuple[Source, pd.DataFrame | None]:
     """Return the whole table where it is small, else a source of all its rows."""
-    if source.n_rows is not None and source.names is not None:
-        if source.n_rows * len(source.names) > MOST_CELLS:
-            return source, None
+    if source.n_rows and source.names and source.n_rows * len(source.names) > MOST_CELLS:
+        return source, None
     frames, cells = source.frames(None, _ROWS_AT_ONCE), 0
     read: list[pd.DataFrame] = []
     for frame in frames:

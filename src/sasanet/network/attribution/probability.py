@@ -70,12 +70,13 @@ class LinkedFunction:
     """The game in other units as a function of the sum of a coalition's vectors, of all members."""
 
     function: SetFunction  # whose bias is [M, D]
-    link: Link
+    link: Link | None  # none: the outputs themselves
 
     def value_of_sums(self, sums: Tensor, /) -> Tensor:
         """Return w(S): the sums of all members, end to end, [..., M·D] → [..., K]."""
         members = sums.unflatten(-1, self.function.bias.shape)
-        return self.link.gained(self.function.value_of_sums(members).mean(-2))
+        outputs = self.function.value_of_sums(members).mean(-2)
+        return outputs if self.link is None else self.link.gained(outputs)
 
 
 def expected_growth(
@@ -88,7 +89,7 @@ def expected_growth(
     with torch.enable_grad():
         ones = vectors.new_ones(len(shares), *vectors.shape[:2])
         chances = (ones * vectors.new_tensor(shares)[:, None, None]).requires_grad_()
-        expected = _expected_response(function, vectors, chances, budget)
+        expected = expected_response(function, vectors, chances, budget)
         found = [
             torch.autograd.grad(part.sum(), chances, retain_graph=True)[0]
             for part in expected.unbind(-1)
@@ -96,7 +97,7 @@ def expected_growth(
     return torch.stack(found, -1).permute(1, 2, 0, 3)
 
 
-def _expected_response(
+def expected_response(
     function: LinkedFunction, vectors: Tensor, chances: Tensor, budget: CellBudget
 ) -> Tensor:
     """Return E[g(φ0 + v(S))], where each player is present with its own chance.
@@ -125,7 +126,8 @@ def _expected_response(
         _take(vectors, followed).unflatten(-1, shape),
         varying,
     )
-    return (mixture[..., None] * function.link.mean(outputs)).sum(0)
+    means = outputs.mean if function.link is None else function.link.mean(outputs)
+    return (mixture[..., None] * means).sum(0)
 
 
 def _take(vectors: Tensor, chosen: Tensor) -> Tensor:

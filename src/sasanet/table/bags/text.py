@@ -92,7 +92,8 @@ class Read(NamedTuple):
 def read(series: pd.Series, name: str) -> Read:
     """Read the texts of a column; a missing one has a length of NaN and no buckets."""
     lengths = np.full(len(series), np.nan)
-    rows, buckets = [], []
+    rows: list[int] = []
+    buckets: list[int] = []
     known = series.notna().to_numpy()
     for i, cell in zip(np.flatnonzero(known).tolist(), series[known].tolist(), strict=True):
         if not isinstance(cell, str):
