@@ -1,35 +1,45 @@
-"""One local cluster of two workers for all tests of this room."""
+"""One local cluster of two workers for all tests of this room, as small as one can be."""
 
 from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
+
+_SETTINGS = {
+    "RAY_AUTH_MODE": "disabled",  # else a token is written to the home directory
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # the default to come, without a warning
+    "RAY_worker_niceness": "0",  # not 15: workers would starve beside other tests
+    # Where all cores are busy, processes need longer to begin than Ray expects …
+    "RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S": "600",
+    "RAY_worker_register_timeout_seconds": "600",
+    "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.2",  # … and their ends are to be seen at once
+}
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Put these tests first: pytest-xdist then gives all of them to one process, one cluster."""
+    here = Path(__file__).parent
+    items.sort(key=lambda item: here not in item.path.parents)
 
 
 @pytest.fixture(scope="session")
 def cluster():
     """Start Ray, and stop it; its processes find what this one can import."""
-    if "SASANET_TEST_RAY" not in os.environ:
-        pytest.skip("a cluster takes minutes where cores are busy: set SASANET_TEST_RAY=1")
     ray = pytest.importorskip("ray", reason="Ray is not installed")
-    os.environ["RAY_AUTH_MODE"] = "disabled"  # else a token is written to the home directory
-    os.environ["RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S"] = "600"  # where all cores are busy
-    os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"  # the default to come, without a warning
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    os.environ.update(RAY_worker_niceness="0")  # not 15: they starve beside other tests
-    before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
-    try:
-        _start(ray)
-        yield ray
-    finally:
-        ray.shutdown()
-        if before is None:
-            del os.environ["PYTHONPATH"]
-        else:
-            os.environ["PYTHONPATH"] = before
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in _SETTINGS.items():
+            patch.setenv(name, value)
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+        try:
+            _start(ray)
+            yield ray
+        finally:
+            ray.shutdown()
 
 
 def _start(ray, tries: int = 3) -> None:
@@ -41,7 +51,7 @@ def _start(ray, tries: int = 3) -> None:
                 include_dashboard=False,
                 log_to_driver=False,
                 configure_logging=False,
-                object_store_memory=200 * 2**20,
+                object_store_memory=100 * 2**20,
             )
         except Exception:
             ray.shutdown()

@@ -25,12 +25,13 @@ from small_models import fitted, rows
 # What Ray and its own dependencies deprecate in themselves.
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.xdist_group("ray"),  # where tests are shared out by groups
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # pipes of its processes
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-N_ROWS = 500
+N_ROWS, N_STEPS = 500, 12
 # Complete rows only and no dropout: nothing is drawn, and only the order of rows differs.
 DRAWN = {"full_share": 1.0, "dropout": 0.0}
 
@@ -40,10 +41,10 @@ def table():
     return made.X.assign(y=made.y)
 
 
-def model(**settings):
-    fields = {"batch_size": N_ROWS, "max_epochs": 3, "teacher_weight": 0, "random_state": 0}
-    fields |= {"validation_fraction": 0, "patience": 3}
-    return SASANetClassifier(Architecture(**DRAWN), **fields | settings)
+def model(kind=SASANetClassifier, **settings):
+    fields = {"batch_size": N_ROWS, "max_epochs": N_STEPS, "teacher_weight": 0, "random_state": 0}
+    fields |= {"validation_fraction": 0, "patience": N_STEPS}
+    return kind(Architecture(**DRAWN), **fields | settings)
 
 
 def blocks(ray, frame, n=3):
@@ -52,26 +53,40 @@ def blocks(ray, frame, n=3):
     return ray.data.from_pandas(parts)
 
 
-@pytest.fixture(scope="module")
-def together(cluster):
-    """What two workers have learned."""
-    return sasanet.ray.fit(model(), blocks(cluster, table()), "y")
+class DiesLearning(SASANetClassifier):
+    """A classifier of whose workers the second one is killed in the middle of training, once."""
+
+    def _make_phases(self, data, settings):
+        (phase,) = super()._make_phases(data, settings)
+        folder = data.survival.folder
+
+        def loss(*batch):
+            with (folder / f"steps of {data.fellows.rank}").open("a") as steps:
+                steps.write("-" if (folder / "killed").exists() else "+")
+                taken = steps.tell()
+            if data.fellows.rank == 1 and taken == N_STEPS - 2:
+                (folder / "killed").touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return phase.loss(*batch)
+
+        return [dataclasses.replace(phase, loss=loss)]
 
 
-@pytest.fixture
-def alone(monkeypatch):
-    """What one process learns, which streams the table as workers do."""
-    monkeypatch.setattr(given, "MOST_CELLS", 100)
-    return lambda **settings: model(**settings).fit([table()], target="y")
-
-
-def test_two_workers_learn_what_one_process_learns(together, alone):
-    X, one = table().drop(columns="y"), alone()
+def test_two_workers_learn_what_one_process_learns_though_one_is_killed(
+    cluster, monkeypatch, tmp_path
+):
+    given_rows = blocks(cluster, table())
+    together = sasanet.ray.fit(model(DiesLearning), given_rows, "y", checkpoint=tmp_path)
+    before, after = (tmp_path / "state" / "steps of 1").read_text().rpartition("+")[::2]
+    assert len(before) == N_STEPS - 3
+    assert 0 < len(after) < N_STEPS  # the checkpoint was used
+    monkeypatch.setattr(given, "MOST_CELLS", 100)  # one process streams the table too
+    X, alone = table().drop(columns="y"), model().fit([table()], target="y")
     assert together.n_features_in_ == 4
-    np.testing.assert_allclose(together.base_value_, one.base_value_, rtol=1e-12)
-    found, expected = together.decision_function(X), one.decision_function(X)
+    np.testing.assert_allclose(together.base_value_, alone.base_value_, rtol=1e-12)
+    found, expected = together.decision_function(X), alone.decision_function(X)
     np.testing.assert_allclose(found, expected, atol=1e-4)
-    other = alone(random_state=1).decision_function(X)
+    other = model(max_epochs=N_STEPS - 1).fit([table()], target="y").decision_function(X)
     assert np.abs(other - expected).max() > 1e-2  # the check can fail
 
 
