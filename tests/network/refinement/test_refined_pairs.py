@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import torch
 
 from sasanet.network.refinement import pairs
+from sasanet.network.refinement.pairs import refined_pairs
 from sasanet.shapley import exact_interactions, game_of
 from small_models import fitted, rows
 
@@ -25,20 +27,31 @@ def test_thirteen_present_features_are_exact(kind):
     assert (refined == refined.swapaxes(1, 2)).all()
 
 
-def test_with_more_features_draws_and_formula_are_combined(monkeypatch):
+def test_draws_and_formula_are_combined_by_their_errors(monkeypatch):
     monkeypatch.setattr(pairs, "ENUMERATED", 9)  # as if twelve were many
-    model, X = fitted("binary"), rows(4)[2:]
-    true = exact_interactions(game_of(model, X), X.shape[1]).values
+    model, X = fitted("binary"), rows(3)[1:]
+    _, cells = model._encode(X)
+    game, found = model._player_game(None), model.interactions(X)
+    true = np.zeros_like(found)
+    first, second = np.triu_indices(X.shape[1], 1)
+    for i, j, values in zip(
+        first, second, exact_interactions(game_of(model, X), 12).values.T, strict=True
+    ):
+        true[:, i, j] = true[:, j, i] = values
 
-    def error(found):
-        return float(np.sqrt(np.square(off_diagonal(found) - true).mean()))
+    def error(given, **changed):
+        for name, value in changed.items():
+            monkeypatch.setattr(pairs, name, value)
+        refined, _ = refined_pairs(game, cells, torch.from_numpy(given)[..., None], 60)
+        return float(np.sqrt(np.square(refined.numpy()[..., 0] - true)[:, first, second].mean()))
 
-    plain, few = error(model.interactions(X)), error(model.interactions(X, n_orders=8))
-    many = error(model.interactions(X, n_orders=600))
-    assert few < 1.1 * plain
-    assert many < 0.9 * plain
-    monkeypatch.setattr(pairs, "_TINY", 1e9)  # the twin: no weight for the draws
-    assert error(model.interactions(X, n_orders=600)) == pytest.approx(plain)
+    far = true + np.random.default_rng(0).normal(0, 0.2, true.shape)
+    far = (far + far.swapaxes(1, 2)) / 2
+    alone = error(true + 1e3)  # so far off that the draws alone count
+    wrong = np.sqrt(np.square(far - true)[:, first, second].mean())
+    assert error(far) < min(wrong, alone)  # better than either
+    assert error(true) < alone / 5  # a formula that is right is left alone, nearly
+    assert error(true, _missed=lambda _: 1e9) > alone / 2  # the twin: draws whatever it says
 
 
 def test_a_row_alone_is_the_same(monkeypatch):
