@@ -29,7 +29,7 @@ def test_thirteen_present_features_are_exact(kind):
 
 def test_draws_and_formula_are_combined_by_their_errors(monkeypatch):
     monkeypatch.setattr(pairs, "ENUMERATED", 9)  # as if twelve were many
-    model, X = fitted("binary"), rows(3)[1:]
+    model, X = fitted("binary"), rows(4)[2:].dropna()
     _, cells = model._encode(X)
     game, found = model._player_game(None), model.interactions(X)
     true = np.zeros_like(found)
