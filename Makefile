@@ -8,11 +8,11 @@ RELEASE := .venv-release
 TABLES := $(addprefix paper-,prediction masking timing values figures)
 # One test process per core, one thread in each: torch's threads only wait for each other when all cores are busy.
 JOBS ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
-test test-lowest coverage torture: export OMP_NUM_THREADS := 1
+test tests test-lowest coverage torture: export OMP_NUM_THREADS := 1
 BROWSER := $(firstword $(foreach name,chromium chromium-browser google-chrome,$(shell command -v $(name))))
 PARALLEL := --numprocesses $(JOBS) --dist worksteal
 
-.PHONY: demo test test-lowest coverage dependencies browser browser-on-ci lint types check hooks docs clean bench-core bench-faithful bench-accuracy bench-ladder bench-practice bench-serve bench-stream torture paper $(TABLES) paper-quick picture readme-table
+.PHONY: demo test tests test-lowest coverage dependencies browser browser-on-ci lint types check hooks docs clean bench-core bench-faithful bench-accuracy bench-ladder bench-practice bench-serve bench-scale bench-stream torture paper $(TABLES) paper-quick picture readme-table
 .DEFAULT_GOAL := test
 
 # One environment for everything; rebuilt when the requirements change.
@@ -25,7 +25,11 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)
 	$(BIN)/python -m sasanet.cli.demonstration
 
-test: check browser-on-ci
+# Types are checked beside the tests: the checker is one process.
+test: lint browser-on-ci
+	$(MAKE) --no-print-directory --jobs 2 types tests
+
+tests: $(READY)
 	$(BIN)/python -m pytest $(PARALLEL)
 
 # Lines of the package that no test runs, by file; fewer than 95 % covered is an error.
@@ -127,6 +131,10 @@ bench-practice: $(READY)
 # Requests a second over HTTP beside a minimal server of LightGBM, on this machine alone.
 bench-serve: $(READY)
 	$(BIN)/python -m bench.serve.run
+
+# Rows by the million: time, memory, truth, limits of time, kills. Ten million rows take hours: `python -m bench.scale.run large`.
+bench-scale: $(READY)
+	$(BIN)/python -m bench.scale.run
 
 bench-stream: $(READY) browser
 	$(BIN)/python -m bench.stream

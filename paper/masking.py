@@ -5,7 +5,6 @@ The judge is SASANet's own v(S), which predicts from any subset; rankings go by 
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from bench.runner import Job
 from paper.explainers import POSTHOC, Case, make_case
-from paper.settings import read_settings
+from paper.settings import jobs_of
 from sasanet.arrays import Floats
 
 
@@ -51,9 +50,4 @@ def judge(case: Case, importance: Floats) -> dict[str, dict[str, list[float]]]:
 
 def jobs() -> dict[str, Job]:
     """Return one job for each data set and seed."""
-    settings = read_settings("masking")
-    return {
-        f"masking-{name}-{seed}": partial(mask, name, seed)
-        for name in settings["data"]
-        for seed in settings["seeds"]
-    }
+    return jobs_of("masking", mask)

@@ -5,8 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import tomllib
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from bench.runner import Job
 
 FOLDER = Path(__file__).parent
 SETTINGS = "experiments"  # the folder of the TOML files
@@ -34,6 +38,16 @@ def read_settings(experiment: str) -> dict[str, Any]:
         found = tomllib.load(file)
     quick = found.pop("quick")
     return found | quick if is_quick() else found
+
+
+def jobs_of(experiment: str, measure: Callable[[str, int], dict[str, Any]]) -> dict[str, Job]:
+    """Return one job for each data set and seed of an experiment, by name."""
+    settings = read_settings(experiment)
+    return {
+        f"{experiment}-{name}-{seed}": partial(measure, name, seed)
+        for name in settings["data"]
+        for seed in settings["seeds"]
+    }
 
 
 def digest(experiment: str) -> str:

@@ -16,7 +16,7 @@ from bench.accuracy.rivals import SYSTEMS, Task
 from bench.runner import Job
 from bench.tables.data import shifted
 from paper.explainers import POSTHOC, Case, make_case
-from paper.settings import read_settings
+from paper.settings import jobs_of
 from sasanet import SASANetClassifier
 from sasanet.posthoc import lime, tree_shap
 from sasanet.shapley import game_of, permutation_shapley
@@ -79,9 +79,4 @@ def _errors(case: Case, X: pd.DataFrame) -> dict[str, float]:
 
 def jobs() -> dict[str, Job]:
     """Return one job for each data set and seed."""
-    settings = read_settings("timing")
-    return {
-        f"timing-{name}-{seed}": partial(measure_time, name, seed)
-        for name in settings["data"]
-        for seed in settings["seeds"]
-    }
+    return jobs_of("timing", measure_time)

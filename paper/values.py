@@ -7,7 +7,6 @@ rows of the same kind; the one SASANet was trained on everything.
 from __future__ import annotations
 
 import warnings
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from sklearn.metrics import roc_auc_score
 from bench.runner import Job
 from paper import data
 from paper.explainers import fitted
-from paper.settings import read_settings
+from paper.settings import jobs_of, read_settings
 from sasanet import SASANetClassifier
 from sasanet.baselines import MLPClassifier
 from sasanet.errors import UnknownLevelWarning
@@ -63,9 +62,4 @@ def _levels(X: pd.DataFrame) -> pd.DataFrame:
 
 def jobs() -> dict[str, Job]:
     """Return one job for each data set and seed."""
-    settings = read_settings("values")
-    return {
-        f"values-{name}-{seed}": partial(value_curve, name, seed)
-        for name in settings["data"]
-        for seed in settings["seeds"]
-    }
+    return jobs_of("values", value_curve)

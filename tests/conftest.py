@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import os
 
 import numpy as np
 import pandas as pd
@@ -11,14 +13,30 @@ import torch
 
 from made_explanations import CLASSES, make
 from made_marginals import marginal_maker
-from sasanet.network.architecture import Architecture
+from sasanet.network.architecture import ARCHITECTURES, Architecture
 from sasanet.network.coalitions import random_orders
 from sasanet.network.sasanet import SASANet
 from sasanet.table.columns import Columns
+from sasanet.teachers import trees
+
+# shap compiles for seconds what tests run for milliseconds.
+os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 
 # One thread in each test process: `make test` has one process per core, and children that tests
 # fork would wait for ever for threads that only their parent has.
 torch.set_num_threads(1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Keep the garbage collector off all that is imported: each look through it takes a second."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
 
 SMALL = {
     "attribution": "context",  # the default is a formula and has no parameters to stir
@@ -100,6 +118,20 @@ def _exact_shapley(values: torch.Tensor) -> torch.Tensor:
         gains = values[:, without + 2**feature].double() - values[:, without].double()
         found.append((gains * torch.tensor(weights, dtype=torch.float64)[:, None]).sum(1))
     return torch.stack(found, 1)
+
+
+@pytest.fixture(scope="module")
+def small_default():
+    """Make the default network a small one, where what is tested is not how well it predicts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(ARCHITECTURES, "set", Architecture(width=32, marginal_layers=(16,)))
+        yield
+
+
+@pytest.fixture
+def few_trees(monkeypatch):
+    """Let boosted teachers grow few trees, where what is tested is not what they know."""
+    monkeypatch.setattr(trees, "_MOST_TREES", 8)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from sasanet.datasets import make_gaussian_probit
 from training_rows import briefly
 
 QUICK = {"random_state": 0, "max_epochs": 6, "teacher_weight": 0}
+SMALL = {"width": 64, "marginal_layers": (32,)}
 
 
 @cache
@@ -39,12 +40,14 @@ def fitted(kind: str):
         counts = np.random.default_rng(1).poisson(np.exp(0.4 * product))
         return SASANetRegressor(objective="poisson", **QUICK).fit(X, counts)
     if kind == "number":
-        return SASANetRegressor(**QUICK).fit(X, product)
+        return SASANetRegressor(Architecture(**SMALL), **QUICK).fit(X, product)
     if kind == "classes":
-        return SASANetClassifier(**QUICK).fit(X, pd.qcut(product, 3, labels=["a", "b", "c"]))
-    networks = {"members": Architecture(members=2), "sequence": briefly("sequence", 2)}
-    network = networks.get(kind, "set")
-    return SASANetClassifier(network, **QUICK).fit(X, y)
+        classes = pd.qcut(product, 3, labels=["a", "b", "c"])
+        return SASANetClassifier(Architecture(**SMALL), **QUICK).fit(X, classes)
+    if kind == "sequence":
+        return SASANetClassifier(briefly("sequence", 2), **QUICK | {"max_epochs": 1}).fit(X, y)
+    members = 2 if kind == "members" else 1
+    return SASANetClassifier(Architecture(**SMALL, members=members), **QUICK).fit(X, y)
 
 
 def r2(found, truth) -> float:

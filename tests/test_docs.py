@@ -10,6 +10,7 @@ import typer
 from cli_run import done
 from pages import BLOCK, DOCS, LINK, PAGES, ROOT, SOURCE, WRITTEN, dead_links, name_of
 from sasanet.cli.app import app
+from shared_fits import shared_fits
 
 GUIDE = DOCS / "guides" / "command_line.md"
 HOW = DOCS / "how_it_works.md"
@@ -54,7 +55,8 @@ def test_its_python_blocks_run(page, tmp_path, monkeypatch):
 
     pyplot.switch_backend("agg")
     monkeypatch.chdir(tmp_path)
-    run_blocks(page.read_text("utf-8"), page.name)
+    with shared_fits():
+        run_blocks(page.read_text("utf-8"), page.name)
     pyplot.close("all")
 
 

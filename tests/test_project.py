@@ -74,9 +74,9 @@ def test_every_command_that_a_page_names_exists(page):
 
 
 def test_a_command_that_does_not_exist_would_be_noticed():
-    assert commands("run `make nothing` or\nCI=true make tests\n") - targets() == {
+    assert commands("run `make nothing` or\nCI=true make checks\n") - targets() == {
         "nothing",
-        "tests",
+        "checks",
     }
 
 

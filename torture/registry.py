@@ -122,6 +122,15 @@ CAMPAIGNS = {
             full=10_000,
         ),
         Campaign(
+            "hostile",
+            "requests to every route of a real server, drawn from its OpenAPI schema, and tricks "
+            "on its socket: paths, keys, heads, slow, huge, deep and doubled bodies",
+            "an answer, or a refusal in one sentence; no status of 500, no hang, nothing about "
+            "files and rows",
+            small=100,
+            full=2_000,
+        ),
+        Campaign(
             "pages",
             "reports of tables with poisoned names and levels, opened in a browser",
             "no script of theirs runs, nothing is fetched, the numbers are shown",

@@ -1,7 +1,7 @@
 """Load for a server on this machine: connections that ask one request after the other.
 
 Everything is bounded: so many connections, so many seconds, a time-out for every answer. Client and
-server share the cores, for every server alike.
+server share the cores, for every server alike, so the client does as little as it can.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 HOST = "127.0.0.1"
 _PATIENCE = 30.0  # seconds for one answer
+_HEAD_END = b"\r\n\r\n"
 
 
 @dataclass
@@ -39,65 +40,41 @@ class Answers:
         return {"answers": count, "failed": self.failed, "wrong": self.wrong, **rates, **found}
 
 
-Check = Callable[[int, bytes], bool]  # number of the body, answer → right?
+Check = Callable[[int, bytes], bool]  # number of the request, answer → right?
 
 
 def ask(
     port: int,
-    path: str,
-    bodies: Sequence[bytes],
+    requests: Sequence[bytes],
     connections: int,
     seconds: float,
     check: Check | None = None,
 ) -> tuple[Answers, float]:
-    """Send the bodies again and again for so many seconds; return what came, and the duration."""
-    return asyncio.run(_ask(port, path, bodies, connections, seconds, check))
+    """Send requests again and again for so many seconds; return what came, and the duration."""
+    return asyncio.run(converse(port, requests, connections, seconds, check))
 
 
-async def _ask(
+async def converse(
     port: int,
-    path: str,
-    bodies: Sequence[bytes],
+    requests: Sequence[bytes],
     connections: int,
     seconds: float,
-    check: Check | None,
+    check: Check | None = None,
 ) -> tuple[Answers, float]:
-    answers, turns = Answers(), itertools.cycle(range(len(bodies)))
-    start = time.perf_counter()
-    jobs = [
-        _converse(port, path, bodies, turns, start + seconds, answers, check)
-        for _ in range(connections)
-    ]
-    await asyncio.gather(*jobs)
+    """Do so beside other things that the event loop has to do."""
+    answers, turns = Answers(), itertools.cycle(range(len(requests)))
+    loop, start = asyncio.get_running_loop(), time.perf_counter()
+    plan = _Plan(requests, turns, start + seconds, answers, check)
+    lines = [_Line(plan, loop.create_future()) for _ in range(connections)]
+    for line in lines:
+        await loop.create_connection(lambda line=line: line, HOST, port)  # type: ignore[misc]
+    _, hung = await asyncio.wait([line.done for line in lines], timeout=seconds + _PATIENCE)
+    answers.failed += len(hung)
     return answers, time.perf_counter() - start
 
 
-async def _converse(
-    port: int,
-    path: str,
-    bodies: Sequence[bytes],
-    turns: Iterator[int],
-    end: float,
-    answers: Answers,
-    check: Check | None,
-) -> None:
-    """Ask over one connection until the time is over; the first failure ends it."""
-    reader, writer = await asyncio.open_connection(HOST, port)
-    try:
-        while time.perf_counter() < end:
-            number, begin = next(turns), time.perf_counter()
-            writer.write(_request(path, bodies[number]))
-            status, body = await asyncio.wait_for(_answer(reader), _PATIENCE)
-            answers.seconds.append(time.perf_counter() - begin)
-            answers.failed += status != 200
-            answers.wrong += check is not None and not check(number, body)
-    except (OSError, asyncio.IncompleteReadError, TimeoutError):
-        answers.failed += 1
-    finally:
-        writer.close()
-
-
-def _request(path: str, body: bytes) -> bytes:
+def post(path: str, body: bytes) -> bytes:
+    """Return a request with a body."""
     head = (
         f"POST {path} HTTP/1.1\r\nHost: {HOST}\r\nContent-Type: application/json\r\n"
         f"Content-Length: {len(body)}\r\n\r\n"
@@ -105,8 +82,70 @@ def _request(path: str, body: bytes) -> bytes:
     return head.encode() + body
 
 
-async def _answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:
-    """Return status and body of one answer."""
-    head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
-    length = int(head.partition("content-length:")[2].split("\r\n", 1)[0])
-    return int(head.split(" ", 2)[1]), await reader.readexactly(length)
+@dataclass(frozen=True)
+class _Plan:
+    """What all connections share."""
+
+    requests: Sequence[bytes]
+    turns: Iterator[int]
+    end: float
+    answers: Answers
+    check: Check | None
+
+
+class _Line(asyncio.Protocol):
+    """One connection: asks until the time is over; a connection that is lost has failed."""
+
+    def __init__(self, plan: _Plan, done: asyncio.Future[None]) -> None:
+        self._plan, self.done = plan, done
+        self._came, self._length, self._number, self._began = b"", -1, 0, 0.0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._ask()
+
+    def _ask(self) -> None:
+        self._came, self._length = b"", -1
+        self._number, self._began = next(self._plan.turns), time.perf_counter()
+        self._transport.write(self._plan.requests[self._number])
+
+    def data_received(self, data: bytes) -> None:
+        self._came += data
+        if self._length < 0:
+            if _HEAD_END not in self._came:
+                return
+            self._length = _whole_length(self._came)
+        if len(self._came) >= self._length:
+            self._note()
+
+    def _note(self) -> None:
+        plan, now = self._plan, time.perf_counter()
+        plan.answers.seconds.append(now - self._began)
+        good = self._came[9:12] == b"200"
+        plan.answers.failed += not good
+        if good and plan.check is not None:
+            body = self._came.partition(_HEAD_END)[2]
+            plan.answers.wrong += not plan.check(self._number, body)
+        if now < plan.end:
+            self._ask()
+            return
+        self._end()
+
+    def _end(self) -> None:
+        if not self.done.done():
+            self.done.set_result(None)
+        self._transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        del exc
+        if not self.done.done():
+            self._plan.answers.failed += 1
+            self.done.set_result(None)
+
+
+def _whole_length(came: bytes) -> int:
+    """Return how long an answer is, head and body."""
+    head = came[: came.index(_HEAD_END)].lower()
+    length = int(head.partition(b"content-length:")[2].split(b"\r\n", 1)[0])
+    return len(head) + len(_HEAD_END) + length

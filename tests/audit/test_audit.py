@@ -2,127 +2,20 @@
 
 import copy
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from scipy.stats import binomtest, spearmanr
+from scipy.stats import spearmanr
 from sklearn.base import clone
 
-from sasanet import Architecture, SASANetClassifier, SASANetRegressor, intervals
-from sasanet.audit import Audit, Finding, audit, calibration, comparison, reference
+from sasanet import SASANetClassifier, SASANetRegressor
+from sasanet.audit import Audit, Finding, audit, comparison, reference
 from sasanet.datasets import load_german_credit, load_penguins
 from sasanet.errors import InvalidInputError, SavedFileError
-from sasanet.network.sasanet import SASANet
-from sasanet.table.columns import Columns
-from sasanet.table.target import Target
 from training_rows import briefly
 
 QUANTITIES = ("additivity gap", "self-game RMSE", "distillation RMSE", "order gap")
-
-
-@pytest.fixture(scope="module")
-def penguins():
-    X, y = load_penguins()
-    # Distilled, so that there is an error to find.
-    learned = Architecture(
-        attribution="context",
-        width=64,
-        marginal_layers=(32,),
-        attribution_width=32,
-        attribution_layers=(64, 64),
-        attribution_steps=200,
-    )
-    model = SASANetClassifier(learned, random_state=0, max_epochs=10, teacher_weight=0)
-    return model.fit(X, y), X, y
-
-
-@pytest.fixture(scope="module")
-def report(penguins):
-    model, X, y = penguins
-    return audit(model, X, y, n_rows=64)
-
-
-@pytest.fixture
-def explains(monkeypatch):
-    """Return a function that makes a copy of the model explain by truth plus known errors."""
-
-    def make(model, size, additive=True):
-        model, honest = copy.copy(model), model.explain
-        random = np.random.default_rng(5)
-
-        def explain(rows, **_):
-            cells = model._encode(rows)[1]
-            exact = reference.enumerated(model.network_, cells) * model.target_.scale
-            error = size * random.standard_normal(exact.shape)
-            error -= error.mean(axis=1, keepdims=True) if additive else 0.0
-            error *= np.sqrt(7 / 6) if additive else 1.0  # the size it had before
-            return replace(honest(rows), values=exact + error)
-
-        monkeypatch.setattr(model, "explain", explain, raising=False)
-        return model
-
-    return make
-
-
-# --- the ground truth ---------------------------------------------------------------------------
-
-
-def deviations(model, X, n_orders=2_000):
-    """Return sampled minus exact values in units of the stated standard errors."""
-    cells, generator = model._encode(X)[1], torch.Generator().manual_seed(0)
-    exact = reference.enumerated(model.network_, cells)
-    sampled, variance = reference.sampled(
-        model.network_, cells, SASANet.value_contributions, n_orders, generator
-    )
-    return (sampled - exact)[variance > 1e-14] / np.sqrt(variance[variance > 1e-14])
-
-
-def test_enumeration_and_orders_agree_within_the_stated_noise(penguins):
-    model, X, _ = penguins
-    assert 0.8 < np.sqrt((deviations(model, X[:40]) ** 2).mean()) < 1.25
-
-
-def test_the_agreement_check_notices_another_model(penguins, stir, monkeypatch):
-    model, X, _ = penguins
-    other = stir(copy.deepcopy(model.network_), scale=0.02)
-    right = reference.enumerated
-    monkeypatch.setattr(reference, "enumerated", lambda _, cells: right(other, cells))
-    assert np.sqrt((deviations(model, X[:40]) ** 2).mean()) > 2
-
-
-@pytest.mark.parametrize("marginal", ["set", "sequence"])
-def test_wide_rows_with_few_present_cells_are_exact(
-    make_network, make_cells, all_coalitions, exact_shapley, seeded, marginal
-):
-    columns = Columns((4,) * 14, (True,) * 14)
-    kinds = {
-        "marginal": marginal,
-        "attribution": "attention" if marginal == "sequence" else "context",
-    }
-    network, cells = make_network(columns, **kinds), make_cells(columns, n_rows=5, missing=0.6)
-    found = reference.own_game(network, cells, 40, seeded())
-    enumerable = ((~cells.isnan()).sum(1) <= 12).numpy()
-    assert enumerable.tolist() == [False, True, True, True, True]
-    assert (found.variance[enumerable] == 0).all()
-    assert found.variance[0].max() > 0
-    assert found.n_orders == 40
-    for row in cells[1:]:
-        there = ~row.isnan()
-        masks = torch.zeros(2 ** int(there.sum()), 14, dtype=torch.bool)
-        masks[:, there] = all_coalitions(int(there.sum()))
-        with torch.inference_mode():
-            values = network.values(row[None], masks[None])
-        expected = np.zeros((14, 1))
-        if there.any():
-            expected[there.numpy()] = exact_shapley(values)[0].numpy()
-        one = reference.own_game(network, row[None], 40, seeded())
-        np.testing.assert_allclose(one.values[0], expected, atol=1e-6)
-        assert one.n_orders == 0
-
-
-# --- errors of attributions ---------------------------------------------------------------------
 
 
 def test_a_trained_model_is_certified_and_a_broken_one_is_not(penguins, report):
@@ -240,85 +133,6 @@ def test_ranks_are_those_of_present_features():
     assert found[1] != pytest.approx(spearmanr(a[1, :, 0], b[1, :, 0])[0])  # zeros would flatter
     assert comparison._spearman(np.zeros_like(a), b, present[..., None]).tolist() == [0, 0, 0]
     assert len(comparison._spearman(a, np.zeros_like(b), present[..., None])) == 0
-
-
-# --- intervals ----------------------------------------------------------------------------------
-
-
-def test_intervals_cover_the_truth_as_often_as_they_say():
-    random = np.random.default_rng(1)
-    found = [intervals.mean(random.exponential(size=60)) for _ in range(200)]
-    covered = np.mean([low <= 1 <= high for _, low, high in found])
-    assert 0.88 < covered < 0.99
-    assert np.mean([low <= 1.5 <= high for _, low, high in found]) < 0.2
-
-
-def test_wilsons_interval_is_the_known_one():
-    for hits, count in ((0, 10), (3, 30), (30, 30)):
-        low, high = intervals.wilson(np.array([hits]), np.array([count]))
-        known = binomtest(hits, count).proportion_ci(method="wilson")
-        assert (low[0], high[0]) == pytest.approx((known.low, known.high), abs=1e-6)
-
-
-# --- calibration of v(S) ------------------------------------------------------------------------
-
-
-def labelled(task, n=2_000):
-    """Return outputs that are calibrated, and labels drawn from what they say."""
-    random = np.random.default_rng(3)
-    raw = 1.5 * random.standard_normal((n, 3 if task == "multiclass" else 1))
-    if task == "binary":
-        labels = random.random(n) < 1 / (1 + np.exp(-raw[:, 0]))
-        return raw, labels.astype(float), Target(task, (0.0,), 1.0, (0, 1), np.empty(0))
-    if task == "multiclass":
-        labels = (raw + random.gumbel(size=raw.shape)).argmax(1)
-        target = Target(task, (0.0,) * 3, 1.0, (0, 1, 2), np.empty(0))
-        return raw, labels.astype(float), target
-    labels = raw[:, 0] + random.standard_normal(n)
-    return raw, labels, Target(task, (5.0,), 2.0, (), np.empty(0))
-
-
-@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
-def test_a_calibrated_v_is_told_from_one_that_is_too_bold(task):
-    raw, labels, target = labelled(task)
-    counts = np.ones(len(raw))
-    good, bold = (
-        calibration._one_size(4, torch.tensor(factor * raw[:, None]), labels, target, counts)[0]
-        for factor in (1.0, 3.0)
-    )
-    assert good.noise < good.noise_high < 2 * good.noise
-    assert not good.is_beyond_chance
-    assert bold.is_beyond_chance
-    assert good.slope_low < 1 < good.slope_high
-    assert bold.error_low > 3 * bold.noise
-    assert bold.slope_high < 0.9
-    assert good.loss_low < good.loss < good.loss_high < bold.loss_low
-    assert good.gain_low > 0
-    assert len(good.bins) == 10
-    assert {part.count for part in good.bins} == {raw.size // 10}
-    inside = [part.low <= part.predicted <= part.high for part in good.bins]
-    assert sum(inside) >= 8
-    assert sum(part.low <= part.predicted <= part.high for part in bold.bins) <= 5
-
-
-def test_equal_predictions_are_one_bin():
-    raw, labels, target = labelled("binary")
-    nothing, counts = torch.zeros(len(raw), 1, 1), np.ones(len(raw))
-    found, *_ = calibration._one_size(0, nothing, labels, target, counts)
-    assert len(found.bins) == 1
-    assert np.isnan(found.slope)
-    assert found.gain == pytest.approx(0)
-
-
-def test_calibration_starts_at_the_base_value_and_improves(report):
-    first, last = report.calibration[0], report.calibration[-1]
-    assert first.features == 0
-    assert first.loss == pytest.approx(first.base_loss)
-    assert last.features == 7
-    assert last.loss < 0.5 * last.base_loss
-    assert last.n_rows == 344
-    assert [size.features for size in report.calibration] == list(range(8))  # every size
-    assert report.calibration_frame().loc[7, "loss"] == last.loss
 
 
 # --- the certificate ----------------------------------------------------------------------------

@@ -1,9 +1,12 @@
 """The demo does the whole job and leaves a page."""
 
+import pytest
+
 from sasanet import load
 from sasanet.cli import demonstration
 
 
+@pytest.mark.usefixtures("small_default", "few_trees")
 def test_the_demo_leaves_a_model_and_a_page(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     demonstration.main()

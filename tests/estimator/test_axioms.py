@@ -8,11 +8,13 @@ import pandas as pd
 import pytest
 import torch
 
-from sasanet import SASANetClassifier
+from sasanet import Architecture, SASANetClassifier
 from sasanet.datasets import make_gaussian_probit
 from sasanet.shapley import exact_shapley, game_of
 
 WIDTHS = {"enumerated": 6, "by formula": 12}  # what is enumerated has at most nine
+
+QUICK = {"max_epochs": 4, "teacher_weight": 0, "network": Architecture(width=64)}
 
 
 @pytest.fixture(scope="module", params=list(WIDTHS))
@@ -22,7 +24,7 @@ def fitted(request):
 
     @cache
     def fit_once(seed):
-        return SASANetClassifier(random_state=seed, max_epochs=4).fit(table.X, table.y)
+        return SASANetClassifier(random_state=seed, **QUICK).fit(table.X, table.y)
 
     def fit(seed=0):
         return copy.deepcopy(fit_once(seed))  # some tests change its weights
@@ -123,8 +125,7 @@ def test_linearity(fitted):
 def test_shap_finds_the_same_values_of_the_same_game():
     shap = pytest.importorskip("shap")
     table = make_gaussian_probit(600, n_features=6, correlation=0.4)
-    model = SASANetClassifier(random_state=0, max_epochs=3, teacher_weight=0)
-    model.fit(table.X, table.y)
+    model = SASANetClassifier(random_state=0, **QUICK).fit(table.X, table.y)
     for row in range(3):
         game = game_of(model, table.X[row : row + 1])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,8 @@ import pytest
 from sklearn.feature_selection import SelectFromModel
 
 from sasanet import Architecture, SASANetClassifier, SASANetRegressor, load
-from sasanet.estimator import sasanet as estimator
+from sasanet.errors import ShortFitWarning
+from sasanet.estimator.fitting import importances
 
 RANDOM = np.random.default_rng(0)
 N_ROWS = 600
@@ -43,7 +45,7 @@ def check_importances(model, rows):
 
 def test_they_are_the_mean_size_of_attributions_over_evenly_spaced_training_rows(model):
     assert model.feature_importances_.shape == (4,)
-    most = max(256 // len(model.base_value_), estimator._FEWEST_IMPORTANCE_ROWS)
+    most = max(256 // len(model.base_value_), importances._FEWEST_ROWS)
     step = math.ceil(N_ROWS / most)
     check_importances(model, X[::step])
     for other in (X, X[1::step], X[: len(X[::step])]):  # the twins: other rows
@@ -97,3 +99,18 @@ def test_scikit_learn_selects_features_by_them():
     model = kind(SMALL, validation_fraction=0, **QUICK)
     selected = SelectFromModel(model, max_features=2, threshold=-np.inf).fit(X, y)
     assert list(selected.get_feature_names_out()) == ["a", "b"]
+
+
+@pytest.mark.parametrize(("seconds", "n_parts"), [(60.0, 16), (1e-9, 1)])
+def test_under_a_time_limit_they_are_of_the_rows_that_it_allows(monkeypatch, seconds, n_parts):
+    kind, y = CASES["regression"]
+    sizes, asked = importances._sizes, []
+    monkeypatch.setattr(importances, "_sizes", lambda *of: asked.append(len(of[1])) or sizes(*of))
+    quick = QUICK | {"max_epochs": 1}
+    model = kind(SMALL, validation_fraction=0, time_limit=seconds, **quick)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ShortFitWarning)
+        model.fit(X, y)
+    assert len(asked) == n_parts
+    every = X[:: math.ceil(N_ROWS / 256)]
+    check_importances(model, every if n_parts == 16 else every[::16])

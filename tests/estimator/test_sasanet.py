@@ -245,7 +245,6 @@ def test_it_works_in_pipelines_searches_and_cross_validation():
         SASANetClassifier(**QUICK),
         {"network": ["set", Architecture(width=32)], "learning_rate": [1e-3]},
         cv=2,
-        n_jobs=2,
         error_score="raise",
     )
     assert search.fit(X, y).best_estimator_.predict(X).shape == (120,)
@@ -311,10 +310,10 @@ def test_control_c_leaves_a_usable_model_with_a_warning(monkeypatch):
 def test_a_time_limit_is_kept():
     X, y = mixed_table(400)
     network = Architecture(attribution="context", attribution_steps=100_000)
-    model = SASANetClassifier(network, max_epochs=100_000, time_limit=1.5)
+    model = SASANetClassifier(network, max_epochs=100_000, time_limit=0.5)
     model.fit(X, y)
     assert {r["phase"] for r in model.history_} == {"value", "attribution"}
-    assert sum({r["phase"]: r["seconds"] for r in model.history_}.values()) < 4
+    assert sum({r["phase"]: r["seconds"] for r in model.history_}.values()) < 2
 
 
 def test_wide_tables_and_columns_of_many_levels_work():
@@ -323,7 +322,7 @@ def test_wide_tables_and_columns_of_many_levels_work():
     y = (wide[:, 0] > 0).astype(int)
     model = SASANetClassifier(max_epochs=1, teacher_weight=0).fit(wide, y)
     assert model.explain(wide[:5]).values.shape == (5, 1_000)
-    many = pd.DataFrame({"id": [f"user {i}" for i in range(50_000)], "x": random.randn(50_000)})
+    many = pd.DataFrame({"id": [f"user {i}" for i in range(20_000)], "x": random.randn(20_000)})
     y = (many["x"] > 0).astype(int)
     model = SASANetClassifier(max_epochs=1, teacher_weight=0, batch_size=8_192)
     with pytest.warns(UniqueLevelsWarning, match="min_level_count=2"):

@@ -25,6 +25,7 @@ def expected_failures(estimator):
     return NOT_OURS
 
 
+@pytest.mark.usefixtures("few_trees")
 @pytest.mark.filterwarnings("ignore::sasanet.errors.UnknownLevelWarning")
 @parametrize_with_checks(
     [SASANetClassifier(**QUICK), SASANetRegressor(**QUICK)],

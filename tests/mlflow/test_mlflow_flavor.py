@@ -15,6 +15,8 @@ from sasanet.errors import InvalidInputError
 from sasanet.mlflow.pyfunc import PyFuncModel
 from sasanet.serve import make_app
 
+pytestmark = pytest.mark.usefixtures("small_default")
+
 ROWS = [
     {"island": "Biscoe", "bill_length_mm": 45.5, "body_mass_g": 5000, "sex": "male", "year": 2008},
     {"island": None, "bill_length_mm": None, "body_mass_g": None, "sex": "female", "year": 2009},

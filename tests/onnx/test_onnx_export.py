@@ -1,6 +1,7 @@
 """An exported model answers in onnxruntime what it answers in Python."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import onnxruntime
@@ -12,6 +13,9 @@ from cli_run import run
 from sasanet import Architecture, SASANetClassifier, SASANetRegressor
 from sasanet.datasets import load_german_credit, load_penguins
 from sasanet.errors import InvalidInputError, UnknownLevelWarning
+from training_rows import briefly
+
+pytestmark = pytest.mark.usefixtures("small_default")  # exported as it is
 
 SHORT = {"random_state": 0, "max_epochs": 3, "teacher_weight": 0}
 CLOSE = {"rtol": 0, "atol": 1e-5}
@@ -23,7 +27,7 @@ def tables():
     birds, species = load_penguins()
     known = birds["body_mass_g"].notna()
     codes = credit.assign(months=credit["months"] // 12, young=credit["age"] < 30)
-    several = Architecture(members=3)
+    several = Architecture(width=32, marginal_layers=(16,), members=3)
     yield "binary", SASANetClassifier(**SHORT), credit, bad
     yield "text", SASANetClassifier(**SHORT), credit, bad.map({0: "good", 1: "bad"})
     yield "classes", SASANetClassifier(**SHORT), birds, species
@@ -133,14 +137,15 @@ def about_of(path):
 
 X = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": ["x", "y", "x", "z"]})
 Y = [0, 1, 0, 1]
+LEARNED = Architecture(attribution="context")
 
 
 @pytest.mark.parametrize(
     ("table", "settings", "said"),
     [
-        (X, {"network": "sequence"}, "set network"),
-        (X, {"network": Architecture(attribution="context")}, "attribution='closed_form'"),
-        (X, {"network": Architecture(activation="gelu", attribution="context")}, "closed_form"),
+        (X, {"network": briefly("sequence")}, "set network"),
+        (X, {"network": briefly(LEARNED)}, "attribution='closed_form'"),
+        (X, {"network": briefly(replace(LEARNED, activation="gelu"))}, "closed_form"),
         (X.rename(columns={"a": "raw"}), {}, "other names"),
         (X.assign(b=["", "y", "", "z"]), {}, "empty text"),
     ],

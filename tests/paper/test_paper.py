@@ -29,6 +29,17 @@ SYSTEMS = settings.read_settings("prediction")["systems"]
 # On a busy machine a network gets few steps in the second it has here.
 pytestmark = pytest.mark.filterwarnings("ignore::sasanet.errors.ShortFitWarning")
 
+BRIEFLY = {
+    "rows = 1500": "rows = 300",
+    "income = 1,": "income = 0.2,",
+    "insurance = 1 ": "insurance = 0.2 ",
+    "time_limit = 2": "time_limit = 0.4",
+    "explained = 150": "explained = 40",
+    "explained = 60": "explained = 20",
+    "kernel_rows = 20": "kernel_rows = 5",
+    "kernel_rows = 10": "kernel_rows = 5",
+}
+
 
 @pytest.fixture
 def quick(monkeypatch, tmp_path):
@@ -45,7 +56,9 @@ def quick(monkeypatch, tmp_path):
     copy.mkdir()
     for file in (*settings.EXPERIMENTS, "printed"):
         text = (source / f"{file}.toml").read_text()
-        (copy / f"{file}.toml").write_text(text.replace("rows = 1500", "rows = 300"))
+        for before, after in BRIEFLY.items():
+            text = text.replace(before, after)
+        (copy / f"{file}.toml").write_text(text)
     return tmp_path
 
 
@@ -103,7 +116,7 @@ def test_more_splits_go_on_where_a_result_ends(quick):
 
 def test_a_result_of_another_budget_is_not_gone_on_with(quick):
     first = run("prediction-income-mlp", lambda: prediction.predict("income", "MLP"), quick)
-    change(quick, "time_limit = { income = 1,", "time_limit = { income = 0.5,")
+    change(quick, "time_limit = { income = 0.2,", "time_limit = { income = 0.1,")
     assert not is_done(quick / "quick" / "prediction-income-mlp.json")
     again = run("prediction-income-mlp", lambda: prediction.predict("income", "MLP"), quick)
     assert len(again["splits"]) == 1

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from fastapi.testclient import TestClient
 
-from sasanet import SASANetClassifier, SASANetRegressor
+from sasanet import Architecture, SASANetClassifier, SASANetRegressor
 from sasanet.datasets import load_german_credit, load_penguins
 from sasanet.serve import Limits, make_app
 
-SHORT = {"random_state": 0, "max_epochs": 2, "teacher_weight": 0}
+SMALL = Architecture(width=32, marginal_layers=(16,))
+SHORT = {"network": SMALL, "random_state": 0, "max_epochs": 2, "teacher_weight": 0}
 
 
 @pytest.fixture(scope="session")

@@ -82,6 +82,24 @@ def _wait_until_it_listens(process, port):
             time.sleep(0.1)
 
 
+def test_after_a_kill_the_last_saved_model_is_served(models, tmp_path):
+    folder, first, last = tmp_path / "m", models["credit"][0], models["mass"][0]
+    first.save(folder)
+    port = free_port()
+    command = [sys.executable, "-m", "sasanet.cli", "serve", str(folder), "--port", str(port)]
+    for model in (first, last):
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        try:
+            _wait_until_it_listens(process, port)
+            asked = urllib.request.Request(f"http://127.0.0.1:{port}/models/m/explain", b"[{}]")
+            with urllib.request.urlopen(asked, timeout=20) as answer:
+                assert json.load(answer)["rows"][0]["raw"] == pytest.approx(model.base_value_[0])
+            last.save(folder)
+        finally:
+            process.kill()  # while it loads the changed folder, or soon after
+            process.communicate(timeout=20)
+
+
 def test_what_cannot_be_served_is_refused_in_a_sentence(folders, tmp_path):
     for words, said in (
         (["--host", "0.0.0.0"], "must have keys"),

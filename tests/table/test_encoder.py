@@ -15,6 +15,7 @@ from sasanet.errors import (
     InvalidInputError,
     UnknownLevelWarning,
 )
+from sasanet.table import encoder as encoder_module
 from sasanet.table import learning
 from sasanet.table.columns import Column
 from sasanet.table.encoder import TableEncoder
@@ -349,3 +350,11 @@ def test_text_never_matches_levels_that_are_numbers():
     encoder, _ = learn_column([3, 1], categorical_features=["x"])
     with pytest.warns(UnknownLevelWarning, match="'3'"):
         np.testing.assert_array_equal(place_column(encoder, ["3"]), [0])
+
+
+def test_numbers_of_very_many_columns_have_fewer_knots(monkeypatch):
+    wide = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 40)))
+    assert set(TableEncoder().fit(wide).places) == {64}  # the twin: without a bound in reach
+    monkeypatch.setattr(encoder_module, "_MOST_KNOTS", 400)
+    assert set(TableEncoder().fit(wide).places) == {10}
+    assert TableEncoder().knots_of(10**9) == 4

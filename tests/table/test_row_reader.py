@@ -31,6 +31,18 @@ def check_equal_cells(encoder, table):
 
 
 @pytest.mark.parametrize("numbers", ["knots", "standard"])
+def test_rows_by_column_have_the_cells_they_have_in_a_table(numbers):
+    encoder, table = TableEncoder(numbers, 7).fit(TABLE), people(60, seed=1)
+    reader = one_row.RowReader(encoder.columns, numbers)
+    cells = table.astype(object).where(table.notna(), None)
+    lists = [cells[name].tolist() for name in encoder.names]
+    np.testing.assert_array_equal(reader.read_columns(lists), encoder.transform(table), strict=True)
+    backwards = [cells[::-1] for cells in lists]
+    with pytest.raises(AssertionError):  # the twin
+        np.testing.assert_array_equal(reader.read_columns(backwards), encoder.transform(table))
+
+
+@pytest.mark.parametrize("numbers", ["knots", "standard"])
 def test_a_row_alone_has_the_cells_it_has_in_a_table(numbers):
     check_equal_cells(TableEncoder(numbers, 7).fit(TABLE), people(60, seed=1))
 

@@ -20,8 +20,8 @@ from sasanet.report import page as report_page
 from sasanet.serve import batching
 from sasanet.table import sources
 from sasanet.training import loop
-from torture.campaigns import faults, kills, pages, signals
-from torture.case import attempt
+from torture.campaigns import faults, hostile, kills, pages, signals
+from torture.case import Defect, attempt
 from torture.draw import Draw
 from torture.registry import CAMPAIGNS
 
@@ -194,6 +194,21 @@ def test_requests_that_a_server_fails_on_are_noticed(monkeypatch):
     assert "status 500" in first_defect("requests", range(40)) or "refused a good request" in (
         first_defect("requests", range(40))
     )
+
+
+def test_hostile_requests():
+    assert defects("hostile", range(16)) == {}
+
+
+def test_hostile_requests_that_a_server_fails_on_are_noticed(monkeypatch):
+    monkeypatch.setattr(batching, "answer", lambda *_: {}["a row"])
+    assert "status 500" in first_defect("hostile", range(24))
+
+
+def test_answers_that_tell_too_much_are_noticed():
+    for body in (b'{"error": "In app.py."}', b'{"error": "No sentence"}', b'{"error": "a\\nb."}'):
+        with pytest.raises(Defect):
+            hostile.check(422, b"content-type: application/json", body)
 
 
 def test_threads():

@@ -4,49 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
 import torch
-from torch import nn
+from loop_checks import against, check_best, check_equal, check_usable, state
 from torch.nn import functional as F
 
 from sasanet import SASANetClassifier
 from sasanet.table.columns import Columns
-from sasanet.training import loop
-from sasanet.training.learning_rate import LearningRate
 from sasanet.training.loop import Rows
 from sasanet.training.sasanet_losses import validation_loss
-from training_rows import COLUMNS, LOSSES, SEQUENCE, TASKS, config, make_rows, phase, train
-
-
-@pytest.fixture
-def rows(make_cells):
-    return partial(make_rows, make_cells)
-
-
-def state(module):
-    return {name: value.clone() for name, value in module.state_dict().items()}
-
-
-def check_equal(first, second):
-    """Two sets of weights are equal, bit by bit."""
-    assert first.keys() == second.keys()
-    for name, value in first.items():
-        assert torch.equal(value, second[name]), name
-
-
-def check_usable(network, cells):
-    """The network predicts and explains finite numbers, in eval mode, ready to be trained on."""
-    assert not any(module.training for module in network.modules())
-    assert all(parameter.requires_grad for parameter in network.parameters())
-    attributions, output = network.attribute(cells, ~cells.isnan())
-    assert attributions.isfinite().all()
-    torch.testing.assert_close(attributions.sum(1), output, rtol=1e-4, atol=1e-4)
-
+from training_rows import COLUMNS, SEQUENCE, TASKS, config, phase, train
 
 # --- seeds -------------------------------------------------------------------------------------
 
@@ -159,21 +129,11 @@ def test_the_progress_bar_is_shown_on_request_only(make_network, rows, seeded, c
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "value" in shown.err
-    assert "4/4" in shown.err
+    assert "rows/s" in shown.err
+    assert "100%" in shown.err
 
 
 # --- the best weights --------------------------------------------------------------------------
-
-
-def against(rows):
-    """Return validation rows that contradict: the better the fit, the worse their loss."""
-    return Rows(rows.cells, 1 - rows.targets, rows.weights)
-
-
-def check_best(network, history, validation, settings):
-    """The network is the one of the epoch with the smallest validation loss."""
-    best = min(record["validation_loss"] for record in history.epochs)
-    assert abs(validation_loss(network, validation, settings.objective) - best) < 1e-6
 
 
 @pytest.mark.parametrize("fields", [{}, SEQUENCE], ids=["set", "sequence"])
@@ -234,169 +194,6 @@ def test_few_rows_are_also_judged_by_fixed_coalitions(make_network, rows):
     found = [validation_loss(network, given, objective) for objective in objectives]
     assert found[0] != pytest.approx(found[1], abs=1e-4)
     assert found[1] == found[2]
-
-
-# --- time --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("phases", [1, 2])
-def test_a_time_limit_ends_training_in_time(make_network, rows, seeded, phases):
-    endless = [phase(name, steps=10**7) for name in ("value", "attribution")][:phases]
-    network = make_network(COLUMNS)
-    started = time.monotonic()
-    history = train(network, rows(), rows(seed=1), config(*endless, time_limit=1.0), seeded())
-    assert 0.5 < time.monotonic() - started < 5
-    assert len({record["phase"] for record in history.epochs}) == phases
-    assert not history.interrupted
-    check_usable(network, rows().cells)
-
-
-def test_with_hardly_any_time_there_is_one_step_a_phase(make_network, rows, seeded):
-    network = make_network(COLUMNS)
-    history = train(network, rows(), rows(seed=1), config(time_limit=1e-9), seeded())
-    assert [record["steps"] for record in history.epochs] == [1] * len(config().phases)
-    check_usable(network, rows().cells)
-
-
-@pytest.mark.parametrize("asked", range(2, 12))
-def test_the_time_may_be_over_whenever_the_clock_is_read(
-    make_network, rows, seeded, monkeypatch, asked
-):
-    """Also between two epochs: the next one then has no batch."""
-    times = iter(range(1, 100))
-    monkeypatch.setattr(LearningRate, "over", lambda clock: next(times) > asked and clock.step > 0)
-    network = make_network(COLUMNS)
-    history = train(network, rows(), None, config(phase(batch_size=20)), seeded())
-    assert 1 <= history.epochs[-1]["steps"] < asked
-    check_usable(network, rows().cells)
-
-
-# --- interrupts --------------------------------------------------------------------------------
-
-
-def raising(loss, error, after):
-    """Return a loss that works so many times and then raises."""
-    calls = []
-
-    def interrupted(*arguments, **settings):
-        calls.append(1)
-        if len(calls) > after:
-            raise error
-        return loss(*arguments, **settings)
-
-    return interrupted
-
-
-@pytest.mark.parametrize("after", [0, 3, 14])
-def test_an_interrupt_keeps_a_usable_network(make_network, rows, seeded, monkeypatch, after):
-    monkeypatch.setitem(LOSSES, "value", raising(LOSSES["value"], KeyboardInterrupt, after))
-    network = make_network(COLUMNS, dropout=0.1)
-    settings = config(phase(), phase("attribution"))
-    history = train(network, rows(), rows(seed=1), settings, seeded())
-    assert history.interrupted
-    assert {record["phase"] for record in history.epochs} <= {"value"}
-    assert len(history.epochs) == after // 4
-    check_usable(network, rows().cells)
-
-
-def test_an_interrupt_brings_the_best_weights_back(make_network, rows, seeded, monkeypatch):
-    monkeypatch.setitem(LOSSES, "value", raising(LOSSES["value"], KeyboardInterrupt, 30))
-    network, settings, validation = make_network(COLUMNS), config(), against(rows())
-    history = train(network, rows(), validation, settings, seeded())
-    assert history.interrupted
-    check_best(network, history, validation, settings)
-
-
-def test_an_interrupt_while_distilling_keeps_the_prediction(
-    make_network, rows, seeded, monkeypatch
-):
-    loss = raising(LOSSES["attribution"], KeyboardInterrupt, 6)
-    monkeypatch.setitem(LOSSES, "attribution", loss)
-    network, validation = make_network(COLUMNS), rows(seed=1)
-    settings = config(phase(), phase("attribution"))
-    history = train(network, rows(), validation, settings, seeded())
-    assert history.interrupted
-    value_epochs = loop.History([e for e in history.epochs if e["phase"] == "value"])
-    assert value_epochs.epochs[-1]["steps"] == 60
-    check_best(network, value_epochs, validation, settings)
-    check_usable(network, rows().cells)
-
-
-def test_other_errors_are_not_swallowed(make_network, rows, seeded, monkeypatch):
-    monkeypatch.setitem(LOSSES, "value", raising(LOSSES["value"], ValueError("no"), 3))
-    network = make_network(COLUMNS)
-    with pytest.raises(ValueError, match="no"):
-        train(network, rows(), None, config(), seeded())
-    assert all(parameter.requires_grad for parameter in network.parameters())
-
-
-# --- what stands still -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {},
-        {"attribution": "attention"},
-        SEQUENCE,
-        SEQUENCE | {"shared_embedding": True},
-    ],
-    ids=["context", "attention", "sequence", "shared embedding"],
-)
-def test_distillation_moves_the_attribution_module_only(make_network, rows, seeded, fields):
-    network = make_network(COLUMNS, **fields)
-    marginal, attribution = state(network.marginal), state(network.attribution)
-    train(network, rows(), None, config(phase("attribution", steps=8)), seeded())
-    with pytest.raises(AssertionError):  # this one has moved
-        check_equal(state(network.attribution), attribution)
-    check_equal(state(network.marginal), marginal)
-
-
-def test_prediction_moves_the_marginal_module_only(make_network, rows, seeded):
-    network = make_network(COLUMNS)
-    marginal, attribution = state(network.marginal), state(network.attribution)
-    train(network, rows(), rows(seed=1), config(phase(steps=8)), seeded())
-    check_equal(state(network.attribution), attribution)
-    with pytest.raises(AssertionError):
-        check_equal(state(network.marginal), marginal)
-
-
-@pytest.mark.parametrize("name", ["value", "attribution"])
-def test_only_what_learns_is_in_training_mode(make_network, rows, seeded, monkeypatch, name):
-    seen, loss = [], LOSSES[name]
-
-    def watching(network, *rest, **settings):
-        seen.append((network.marginal.training, network.attribution.training))
-        return loss(network, *rest, **settings)
-
-    monkeypatch.setitem(LOSSES, name, watching)
-    network = make_network(COLUMNS, dropout=0.5)
-    train(network, rows(), rows(seed=1), config(phase(name, steps=9)), seeded())
-    assert set(seen) == {(name == "value", name == "attribution")}
-    assert len(seen) == 9
-
-
-def test_only_matrices_decay_and_only_while_predicting(make_network):
-    network = make_network(COLUMNS)
-    matrices = {id(module.weight) for module in network.modules() if isinstance(module, nn.Linear)}
-    settings = config(phase("value"), phase("attribution"), weight_decay=0.01)
-    for made, decay in zip(settings.made_phases(None), (0.01, 0.0), strict=True):
-        learned = network.parts(made.parts)
-        (decaying, noted), (others, none) = loop._make_optimizer(network, learned, made).groups
-        assert (noted, none) == (decay, 0.0)
-        assert {id(course.parameter) for course in decaying} <= matrices
-        assert not {id(course.parameter) for course in others} & matrices
-        assert len(decaying) + len(others) == len(learned)
-
-
-def test_a_level_never_seen_stays_no_information(make_network, rows, seeded):
-    """Missing cells look the reserved level up, and must not teach it anything."""
-    network, given = make_network(COLUMNS, stirred=0.0), rows()
-    given.cells[given.cells[:, 1] == 0, 1] = 1.0  # in training every level is known
-    train(network, given, None, config(phase(steps=8), phase("attribution", steps=8)), seeded())
-    for embedding in (network.marginal.embedding, network.attribution.cell_embedding):
-        assert (embedding.levels[0] == 0).all()
-        assert (embedding.levels[1] != 0).all()
 
 
 def test_training_has_gradients_whatever_the_callers_mode():

@@ -10,7 +10,7 @@ from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score
 
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
-from sasanet.estimator.classifier_regressor import TabularRegressor
+from sasanet.estimator.continuing import ContinuingRegressor
 from sasanet.estimator.fitting.directions import MonotonicCst, read_constraints
 from sasanet.estimator.fitting.given import Given
 from sasanet.network.architecture import find_architecture
@@ -21,7 +21,7 @@ from sasanet.teachers import read_teachers
 from sasanet.validation import our_refusals
 
 
-class ObjectiveRegressor(TabularRegressor):
+class ObjectiveRegressor(ContinuingRegressor):
     """What a regressor does differently when it is fitted to another loss than squared errors."""
 
     network: Any

@@ -9,7 +9,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 
 from sasanet.arrays import Floats
-from sasanet.estimator.classifier_regressor import TabularClassifier
+from sasanet.estimator.continuing import ContinuingClassifier
 from sasanet.estimator.tabular import TabularModel
 from sasanet.explanation.one_row import RowExplanation
 from sasanet.network import inference
@@ -98,7 +98,7 @@ class OneRowModel(TabularModel):
         return EncodedTable(_NO_TABLE, self.encoder_.transform_row(row))
 
 
-class OneRowClassifier(TabularClassifier, OneRowModel):
+class OneRowClassifier(ContinuingClassifier, OneRowModel):
     """The same for classes, which have probabilities too."""
 
     def predict_proba_one(self, row: Any) -> Floats:

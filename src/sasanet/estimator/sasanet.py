@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 from numpy.typing import NDArray
 
 from sasanet.arrays import Floats
@@ -22,9 +21,9 @@ from sasanet.estimator.fitting.class_weights import ClassWeight, class_factors
 from sasanet.estimator.fitting.data import FitData
 from sasanet.estimator.fitting.directions import MonotonicCst, check_network, find_directions
 from sasanet.estimator.fitting.given import TrainingTable
+from sasanet.estimator.fitting.importances import mean_attributions
 from sasanet.estimator.objective_regressor import ObjectiveRegressor
 from sasanet.estimator.one_row import OneRowClassifier, OneRowModel
-from sasanet.network import inference
 from sasanet.network.architecture import Architecture, find_architecture
 from sasanet.network.sasanet import SASANet
 from sasanet.table.encoder import TableEncoder
@@ -33,9 +32,6 @@ from sasanet.teachers import SoftLabels, read_teachers
 from sasanet.training.hyperparameters import SASANetHyperparameters, resolve
 from sasanet.training.loop import Phase
 from sasanet.training.phases import sasanet_phases
-
-_IMPORTANCE_ROWS = 256  # of the training table, evenly spaced; with many classes fewer
-_FEWEST_IMPORTANCE_ROWS = 16
 
 
 class SASANetModel(OneRowModel, DecidingModel):
@@ -135,9 +131,7 @@ class SASANetModel(OneRowModel, DecidingModel):
         """Measure the importance of every feature: mean |φ| over training rows and classes."""
         if network.attribution is None:
             return {}
-        n_rows = max(_FEWEST_IMPORTANCE_ROWS, _IMPORTANCE_ROWS // data.n_outputs)
-        some = torch.from_numpy(data.cells[:: math.ceil(len(data.cells) / n_rows)])
-        sizes = inference.attributions(network, some).abs().mean((0, 2)).numpy()
+        sizes = mean_attributions(network, data, float(self.time_limit))
         return {"feature_importances_": sizes * data.target.scale}
 
 
@@ -165,7 +159,7 @@ class SASANetClassifier(OneRowClassifier, SASANetModel):
     validation_fraction : float or "auto", default="auto"
         Share of the rows that choose the best epoch; 0 trains to the end on all rows.
     teachers : "auto", estimator or list, default="auto"
-        Who softens the labels: ``"auto"`` is a panel of boosted trees and splines; a scikit-learn
+        Who softens the labels: ``"auto"`` is a panel of trees, splines and kernels; a scikit-learn
         estimator takes its place, and a list such as ``["auto", RandomForestClassifier()]`` joins
         several. Each learns from X and y as they are given, and no fitted one is kept.
     teacher_weight : float or "auto", default="auto"
@@ -301,7 +295,7 @@ class SASANetRegressor(ObjectiveRegressor, SASANetModel):
     validation_fraction : float or "auto", default="auto"
         Share of the rows that choose the best epoch; 0 trains to the end on all rows.
     teachers : "auto", estimator or list, default="auto"
-        Who softens the labels: ``"auto"`` is a panel of boosted trees and splines; a scikit-learn
+        Who softens the labels: ``"auto"`` is a panel of trees, splines and kernels; a scikit-learn
         estimator takes its place, and a list such as ``["auto", RandomForestClassifier()]`` joins
         several. Each learns from X and y as they are given, and no fitted one is kept.
     teacher_weight : float or "auto", default="auto"

@@ -10,8 +10,8 @@
 - ``guard``: what every request passes: identity, keys, headers, one line of log
 - ``protocols``: answers in the words of each protocol
 - ``live``: what the live page asks for besides, and its files, which are in ``page``
-- ``schema``: OpenAPI with the columns of each model
-- ``app``: the routes
+- ``routing``: the routes, and the columns of each model as OpenAPI
+- ``app``: the application, all of it together
 - ``process``: the server process
 
 Needs ``pip install "sasanet[serve]"``. :func:`make_app` returns an ASGI application for any server;

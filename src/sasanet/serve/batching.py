@@ -1,12 +1,12 @@
 """Requests that arrive together are answered together, in a thread beside the event loop.
 
-The first request waits a bounded time for others; while a batch is computed the next one gathers.
+A request that comes alone waits a bounded time for others; while a batch is computed the next one
+gathers.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -64,27 +64,17 @@ class Batcher:
         self._metrics.waiting.set(self._waiting)
 
     async def _gather(self) -> list[_Job]:
-        """Return requests that arrive within a short time, up to so many rows."""
+        """Return requests that wait already, or that arrive within a short time after one."""
+        waited = not self._queue.empty()
         jobs = [await self._queue.get()]
-        deadline = asyncio.get_running_loop().time() + self._limits.batch_seconds
+        if not waited:
+            await asyncio.sleep(self._limits.batch_seconds)
         rows = jobs[0].query.rows.n_rows
-        while rows < self._limits.batch_rows:
-            job = await self._next(deadline)
-            if job is None:
-                break
-            jobs.append(job)
-            rows += job.query.rows.n_rows
+        while rows < self._limits.batch_rows and not self._queue.empty():
+            jobs.append(self._queue.get_nowait())
+            rows += jobs[-1].query.rows.n_rows
         self._count(-rows)
         return [job for job in jobs if not job.future.done()]  # nobody waits for the others
-
-    async def _next(self, deadline: float) -> _Job | None:
-        """Return a request that waits already, whatever the time, or one that comes in time."""
-        with contextlib.suppress(asyncio.QueueEmpty):
-            return self._queue.get_nowait()
-        left = deadline - asyncio.get_running_loop().time()
-        with contextlib.suppress(TimeoutError):
-            return await asyncio.wait_for(self._queue.get(), max(left, 0))
-        return None
 
     async def _compute(self, jobs: list[_Job]) -> None:
         loop = asyncio.get_running_loop()

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import logging
+import random
 import re
 import time
-import uuid
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -55,7 +55,7 @@ class Guard:
         headers = Headers(scope=scope)
         given = headers.get("x-request-id", "")
         scope["state"] = {**scope.get("state", {}), "log": {}}
-        name = given if _ID.fullmatch(given) else uuid.uuid4().hex
+        name = given if _ID.fullmatch(given) else f"{random.getrandbits(128):032x}"
 
         async def send_safely(message: Message) -> None:
             nonlocal status
@@ -70,6 +70,8 @@ class Guard:
             await self._app(scope, receive, send_safely)
         except Refusal as refusal:
             await refused(refusal)(scope, receive, send_safely)
+        except InvalidInputError as error:
+            await unusable_by_model(error)(scope, receive, send_safely)
         except Exception as error:
             note["error"] = _place(error)
             if not status:
@@ -101,7 +103,8 @@ def refused(refusal: Refusal) -> JSONResponse:
 
 def unusable_by_model(error: InvalidInputError) -> JSONResponse:
     """Return what a model said about a request that it cannot use."""
-    return JSONResponse({"error": " ".join(str(error).split())}, 422)
+    sentence = " ".join(str(error).split())
+    return JSONResponse({"error": sentence.rstrip(".") + "."}, 422)
 
 
 def _failed(name: str) -> JSONResponse:

@@ -14,7 +14,7 @@ from sasanet.arrays import Floats
 from sasanet.explanation.explanation import Explanation
 from sasanet.explanation.wording import cell_text, compact
 from sasanet.serve.metrics import Metrics
-from sasanet.serve.reading import Rows, shown
+from sasanet.serve.reading import Cell, Rows, shown
 from sasanet.table.bags.parts import beyond, training_range
 from sasanet.table.encoder import EncodedTable
 
@@ -57,39 +57,56 @@ class Answer:
 def answer(queries: Sequence[Query], metrics: Metrics) -> list[Answer]:
     """Answer requests of one group in one pass through the model."""
     served, first = queries[0].served, queries[0]
-    names = [column.name for column in served.columns]
-    # Cells stay as they were sent, for the sentences; the encoder reads objects too.
-    table = pd.DataFrame({name: _merged(queries, j) for j, name in enumerate(names)})
-    encoded = EncodedTable(table, served.model.encoder_.transform(table, warn=False))
-    predictions = served.model.predict(encoded).tolist()
-    explanation = None
+    columns = zip(*(query.rows.cells for query in queries), strict=True)
+    encoded = encode(served, [[*chain.from_iterable(parts)] for parts in columns])
+    predictions, arrays = _predicted(served, encoded)
+    reasons, explanation = [], None
     if first.explain:
         explanation = served.model.explain(encoded, n_orders=first.n_orders)
+        arrays |= _explained(explanation)
+        reasons = explanation.all_reasons(first.n_reasons)
     strange = find_warnings(served, encoded)
     if first.counted:
-        metrics.observe_rows(served, strange, encoded.cells[:, : len(names)], explanation)
-    whole = Answer(
-        served,
-        predictions,
-        _arrays(served, encoded, explanation),
-        [] if explanation is None else explanation.all_reasons(first.n_reasons),
-        [strange.sentences(row) for row in range(len(table))],
-    )
+        cells = encoded.cells[:, : len(served.columns)]
+        metrics.observe_rows(served, strange, cells, explanation)
+    warnings = [strange.sentences(row) for row in range(len(encoded))]
+    whole = Answer(served, predictions, arrays, reasons, warnings)
     return _split(whole, [query.rows.n_rows for query in queries])
 
 
-def _arrays(
-    served: Served, encoded: EncodedTable, explanation: Explanation | None
-) -> dict[str, Floats]:
-    """Return the numbers of all rows by name."""
-    found = {"probabilities": served.model.predict_proba(encoded)} if served.labels else {}
-    if explanation is not None:
-        found["raw"] = explanation.prediction
-        found["base_value"] = explanation.base_values
-        found["attributions"] = explanation.values
-        if explanation.error_std is not None:
-            found["error_std"] = explanation.error_std
-    return found
+def encode(served: Served, cells: Sequence[Sequence[Cell]]) -> EncodedTable:
+    """Return rows, given as one list per column, as the model's methods take them.
+
+    Cells stay as they were sent, for the sentences about them.
+    """
+    names, encoder = [column.name for column in served.columns], served.model.encoder_
+    if served.reader is None:
+        columns = zip(names, cells, strict=True)
+        table = pd.DataFrame({name: pd.Series([*own], dtype=object) for name, own in columns})
+        return EncodedTable(table, encoder.transform(table, warn=False))
+    grid = np.empty((len(names), len(cells[0])), dtype=object)
+    for j, own in enumerate(cells):
+        grid[j] = own
+    return EncodedTable(pd.DataFrame(grid.T, columns=names), served.reader.read_columns(cells))
+
+
+def _predicted(served: Served, encoded: EncodedTable) -> tuple[list[Any], dict[str, Floats]]:
+    """Return the predictions of rows, and of a classifier the probabilities behind them."""
+    if not served.labels:
+        return served.model.predict(encoded).tolist(), {}
+    shares = served.model.predict_proba(encoded)
+    return [served.labels[best] for best in shares.argmax(axis=1)], {"probabilities": shares}
+
+
+def _explained(explanation: Explanation) -> dict[str, Floats]:
+    """Return the numbers of an explanation by name."""
+    found = {
+        "raw": explanation.prediction,
+        "base_value": explanation.base_values,
+        "attributions": explanation.values,
+    }
+    errors = explanation.error_std
+    return found if errors is None else found | {"error_std": errors}
 
 
 def _split(whole: Answer, sizes: Sequence[int]) -> list[Answer]:
@@ -101,11 +118,6 @@ def _split(whole: Answer, sizes: Sequence[int]) -> list[Answer]:
         rows = (whole.predictions[part], arrays, whole.reasons[part], whole.warnings[part])
         found.append(Answer(whole.served, *rows))
     return found
-
-
-def _merged(queries: Sequence[Query], column: int) -> pd.Series:
-    """Return one column of all requests."""
-    return pd.Series([*chain.from_iterable(q.rows.cells[column] for q in queries)], dtype=object)
 
 
 @dataclass(frozen=True)

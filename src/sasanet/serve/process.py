@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import torch
 import uvicorn
 
 from sasanet.errors import InvalidInputError
@@ -25,6 +26,7 @@ def run(
     port: int = 8080,
     certificate: Path | None = None,
     certificate_key: Path | None = None,
+    threads: int = 1,
 ) -> None:
     """Serve an application until SIGTERM or SIGINT, then finish what has begun.
 
@@ -36,16 +38,41 @@ def run(
         Where to listen.
     certificate, certificate_key : Path, optional
         PEM files for TLS.
+    threads : int
+        Threads of torch, in this whole process. More than one compute a large request faster, and
+        slow many small ones down: they wait for each other, and take the cores of the network.
 
     Examples
     --------
     >>> from sasanet.serve import make_app, run
     >>> run(make_app(["models/credit"]), port=8080)  # doctest: +SKIP
     """
+    import os
+
+    sys.setswitchinterval(float(os.environ.get("SW", "0.005")))
+    torch.set_num_threads(threads)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     LOG.handlers, LOG.propagate = [handler], False
     LOG.setLevel(logging.INFO)
+    server = make_server(app, host, port, certificate, certificate_key)
+    LOG.info("start", extra={"fields": {"host": host, "port": port}})
+    server.run()
+    if not server.started:
+        raise InvalidInputError(
+            f"The server must be able to listen at {host}:{port}, got a refusal of the system; "
+            "choose another port"
+        )
+
+
+def make_server(
+    app: Any,
+    host: str,
+    port: int,
+    certificate: Path | None = None,
+    certificate_key: Path | None = None,
+) -> uvicorn.Server:
+    """Return a server that does not listen yet."""
     config = uvicorn.Config(
         app,
         host=host,
@@ -59,14 +86,7 @@ def run(
         ssl_certfile=certificate,
         ssl_keyfile=certificate_key,
     )
-    LOG.info("start", extra={"fields": {"host": host, "port": port}})
-    server = uvicorn.Server(config)
-    server.run()
-    if not server.started:
-        raise InvalidInputError(
-            f"The server must be able to listen at {host}:{port}, got a refusal of the system; "
-            "choose another port"
-        )
+    return uvicorn.Server(config)
 
 
 def free_port() -> int:

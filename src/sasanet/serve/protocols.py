@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from fastapi.responses import JSONResponse
 
 from sasanet.serve.inference import Answer, Query
 from sasanet.serve.limits import Limits, unusable
@@ -26,12 +27,25 @@ from sasanet.serve.reading import (
 )
 from sasanet.serve.registry import Served
 
+try:
+    import orjson
+except ImportError:  # it takes a fifth of the time, and says the same
+    orjson = None  # type: ignore[assignment]
+
 _ERROR_ORDERS = 16  # draws behind ``error_std`` when a request does not say how many
 _MOST_REASONS = 100
 OUTPUTS = (
     "prediction", "probabilities", "raw", "base_value", "attributions", "reasons", "error_std",
 )  # fmt: skip
 _EXPLAINED = {"raw", "base_value", "attributions", "reasons", "error_std"}
+
+
+class Json(JSONResponse):
+    """An answer in JSON; its numbers are finite."""
+
+    def render(self, content: Any) -> bytes:
+        """Return the content as JSON."""
+        return super().render(content) if orjson is None else orjson.dumps(content)
 
 
 def _query(
@@ -178,9 +192,9 @@ def _read_tensor(tensor: Any, name: str) -> list[Any]:
     if shape not in ([len(flat)], [len(flat), 1]):
         raise unusable(f"The input {shown(name)} must have shape [n] or [n, 1] of its n cells.")
     kind = field(tensor, "datatype", str)
-    fits = _DATATYPES.get(kind)
+    fits = DATATYPES.get(kind)
     if fits is None:
-        raise unusable(f"'datatype' must be one of {', '.join(_DATATYPES)}, got {shown(kind)}.")
+        raise unusable(f"'datatype' must be one of {', '.join(DATATYPES)}, got {shown(kind)}.")
     if not all(cell is None or fits(cell) for cell in flat):
         raise unusable(f"The input {shown(name)} must hold cells of its datatype {kind}, or null.")
     return flat
@@ -194,7 +208,7 @@ def _is_whole(cell: Any) -> bool:
     return type(cell) is int
 
 
-_DATATYPES: dict[str, Callable[[Any], bool]] = {
+DATATYPES: dict[str, Callable[[Any], bool]] = {
     "BYTES": lambda cell: isinstance(cell, str),
     "BOOL": lambda cell: isinstance(cell, bool),
     **{f"INT{bits}": _is_whole for bits in (8, 16, 32, 64)},

@@ -10,6 +10,7 @@ import asyncio
 import datetime as dt
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,7 @@ from sasanet.table.columns import Column
 
 Cell = str | bool | int | float | dt.datetime | list[Any] | None
 _SHOWN = 80  # characters of a name or value that an answer repeats
+_HALF_SIGN = re.compile("[\ud800-\udfff]")  # of a surrogate pair
 _EXACT = 2**53  # beyond it a float may be another number than the integer that was sent
 
 
@@ -105,6 +107,8 @@ def field(body: Any, name: str, kind: type, default: Any = None) -> Any:
     value = body.get(name)
     if value is None and default is not None:
         return default
+    if kind is int and type(value) is float and value.is_integer():
+        value = int(value)
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise unusable(f"{name!r} must be {_KINDS[kind]}, got {_kind(value)}.")
     return value
@@ -195,11 +199,20 @@ def _checked(
     columns: Sequence[Column],
     limits: Limits,
 ) -> Rows:
-    cells = []
+    cells, longest = [], limits.text_length
     for column in columns:
-        read = _READERS.get(column.kind, _level)
-        values = table[column.name]
-        cells.append([None if v is None else read(v, column, limits) for v in values])
+        values, read = table[column.name], _READERS.get(column.kind)
+        if read is None:
+            cells.append(
+                [
+                    v
+                    if v is None or (type(v) is str and len(v) <= longest and v.isascii())
+                    else _level(v, column, limits)
+                    for v in values
+                ]
+            )  # most levels are short texts of plain signs
+        else:
+            cells.append([None if v is None else read(v, column, limits) for v in values])
     return Rows(cells, n_rows, ignored)
 
 
@@ -225,7 +238,7 @@ def _level(value: Any, column: Column, limits: Limits) -> Cell:
                 f"Column {shown(name)} must hold texts of at most {limits.text_length} "
                 f"characters, got {len(value)}."
             )
-        if any("\ud800" <= sign <= "\udfff" for sign in value):  # half of a surrogate pair
+        if not value.isascii() and _HALF_SIGN.search(value):
             raise unusable(f"Column {shown(name)} must hold text that UTF-8 can write.")
         return value
     if isinstance(value, bool):

@@ -12,6 +12,7 @@ import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from sasanet.errors import InvalidInputError, SasanetError
@@ -21,6 +22,7 @@ from sasanet.serve.limits import Refusal
 from sasanet.serve.metrics import Metrics
 from sasanet.serve.reading import shown
 from sasanet.table.columns import Column
+from sasanet.table.one_row import RowReader
 from sasanet.validation import read_path
 
 _NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
@@ -45,6 +47,13 @@ class Served:
     def labels(self) -> tuple[object, ...]:
         """The classes; none of a regressor."""
         return self.model.target_.labels
+
+    @cached_property
+    def reader(self) -> RowReader | None:
+        """What reads rows without a table around them; none where cells are bags."""
+        if any(column.parts for column in self.columns):
+            return None
+        return RowReader(self.columns, self.model.encoder_.numbers)
 
 
 class Registry:

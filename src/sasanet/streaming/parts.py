@@ -5,16 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import joblib
 import numpy as np
 import pandas as pd
-from tqdm.auto import tqdm
 
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
+from sasanet.progress import Progress
 from sasanet.streaming.scratch import full_disk
 from sasanet.table.quantities import per_exposure
 from sasanet.table.sources import Source, check_has_columns
@@ -80,24 +81,20 @@ class Reader:
     columns: Sequence[str] | None = None
     chosen: list[int] | None = None
     verbose: bool = False
+    n_read: int = 0  # rows of the first reading
 
     def frames(self, what: str, end: float) -> Iterator[tuple[int, pd.DataFrame]]:
         """Yield tables and the numbers of their first rows until ``end``, but at least one."""
         first_time = self.chosen is None
-        bar = tqdm(
-            total=self.source.n_rows,
-            desc=what,
-            unit=" rows",
-            unit_scale=True,
-            disable=not self.verbose,
-        )
         done: list[int] = []
-        with bar:
+        total = self.source.n_rows if first_time else self.n_read
+        with Progress(what, total, self.verbose, end) as bar:
             for number, frames in self._parts():
                 done.append(number)
                 for first, frame in frames:
                     yield first, frame
-                    bar.update(len(frame))
+                    bar.add(len(frame))
+                    self.n_read += len(frame) if first_time else 0
                     if time.monotonic() > end:
                         break
                 if time.monotonic() > end:
@@ -121,14 +118,19 @@ class Reader:
                 yield number, self._read(parts[number], number)
 
     def _read(self, part: Any, number: int) -> Iterator[tuple[int, pd.DataFrame]]:
-        names = self.columns if self.columns is not None else self.source.names
-        rows = _MOST_ROWS if names is None else _CELLS_AT_ONCE // max(1, len(names))
         first = part.first_row
-        for piece, frame in enumerate(part.frames(self.columns, max(1, min(rows, _MOST_ROWS)))):
+        for piece, frame in enumerate(part.frames(self.columns, self._rows_at_once(part))):
             if self.source.once:
                 self._spool(frame, first, number, piece)
             yield first, frame
             first += len(frame)
+
+    def _rows_at_once(self, part: Any) -> int:
+        """Return how many rows to read between two looks at the clock: few of a wide table."""
+        names = self.columns if self.columns is not None else self.source.names
+        if names is None:  # tables in memory, of which one row costs nothing
+            names = [name for frame in islice(part.frames(None, 1), 1) for name in frame.columns]
+        return max(1, min(_CELLS_AT_ONCE // max(1, len(names)), _MOST_ROWS))
 
     def _spool(self, frame: pd.DataFrame, first: int, number: int, piece: int) -> None:
         """Keep a table that will not come again."""

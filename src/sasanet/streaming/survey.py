@@ -265,8 +265,9 @@ class Survey:
 
     def learn(self, encoder: TableEncoder) -> TableEncoder:
         """Return the encoder with the columns that were found."""
+        n_knots = encoder.knots_of(len(self.columns))
         encoder.columns = tuple(
-            sketch.column(encoder.n_knots, encoder.min_level_count) for sketch in self.columns
+            sketch.column(n_knots, encoder.min_level_count) for sketch in self.columns
         )
         encoder.named = all(isinstance(label, str) for label in self.labels)
         return encoder

@@ -20,14 +20,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sasanet import errors
-from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
 from sasanet.table.bags.parts import place_bag
 from sasanet.table.columns import Column, Columns, column_from_dict, expect, read_fields, rulers_of
 from sasanet.table.learning import learn_column, warn_of_unique_levels
-from sasanet.table.one_row import LARGEST_SCORE, RowReader, name_diff
+from sasanet.table.one_row import RowReader, name_diff, place_numbers
 from sasanet.table.reading import Level, check_names, read_levels, read_numbers, read_table
 
+_MOST_KNOTS, _FEWEST_KNOTS = 2**18, 4  # of all columns together, and of one
 _SETTINGS = ("numbers", "n_knots", "named", "categorical_features", "min_level_count")
 
 
@@ -133,14 +133,21 @@ class TableEncoder:
         frame = read_table(X)
         check_names(frame)
         names = [str(label) for label in frame.columns]
-        codes = self.code_columns(names)
+        codes, n_knots = self.code_columns(names), self.knots_of(len(names))
         self.columns = tuple(
-            learn_column(frame.iloc[:, j], name, self.n_knots, name in codes, self.min_level_count)
+            learn_column(frame.iloc[:, j], name, n_knots, name in codes, self.min_level_count)
             for j, name in enumerate(names)
         )
         warn_of_unique_levels(self.columns, len(frame))
         self.named = all(isinstance(label, str) for label in frame.columns)
         return self
+
+    def knots_of(self, n_columns: int) -> int:
+        """Return how many knots a number may have at most: fewer in a table of very many columns.
+
+        Each takes as many weights as a cell vector is wide, whose training takes six times that.
+        """
+        return min(self.n_knots, max(_FEWEST_KNOTS, _MOST_KNOTS // n_columns))
 
     def refuse_bags(self, who: str) -> None:
         """Refuse columns with several parts on behalf of who cannot read them."""
@@ -196,7 +203,7 @@ class TableEncoder:
             # Of a column never present in training nothing was learned: its cells are absent.
             if not column.seen:
                 return np.full(len(values), np.nan)
-            return _place_numbers(values, column, self.numbers)
+            return place_numbers(values, column, self.numbers)
         places, strangers = _place_levels(series, column)
         unseen += [f"{label} {short(strangers[:3])}"] if strangers else []
         return places
@@ -243,7 +250,7 @@ class TableEncoder:
         if column.kind != "number":
             return _place_levels(series, column)[0]
         numbers = read_numbers(series, column.name)
-        return _place_numbers(numbers, column, self.numbers).astype(np.float32)
+        return place_numbers(numbers, column, self.numbers).astype(np.float32)
 
     def align(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the columns in the order of training: one rule for every method.
@@ -316,19 +323,6 @@ def _read_keys(given: Any) -> tuple[str | int, ...]:
             f"got {short(given)}."
         )
     return tuple(str(key) if isinstance(key, str) else int(key) for key in keys)
-
-
-def _place_numbers(values: Floats, column: Column, numbers: str) -> Floats:
-    if numbers == "standard":
-        with np.errstate(over="ignore"):
-            scores = (values - column.mean) / column.std
-        return np.clip(scores, -LARGEST_SCORE, LARGEST_SCORE)
-    # Halved, because the distance between two finite numbers may exceed the largest one; capped,
-    # because the slope between two knots closer than 1e-308 is infinite.
-    knots, last = np.array(column.knots) / 2, len(column.knots) - 1
-    places = np.minimum(np.interp(values / 2, knots, np.arange(last + 1)), last)
-    places[np.isnan(values)] = np.nan  # np.interp over a single knot forgets NaN
-    return places
 
 
 def _place_levels(series: pd.Series, column: Column) -> tuple[NDArray[np.float32], list[Level]]:

@@ -1,4 +1,4 @@
-"""One row at a time, without a table around it: a mapping or a sequence → its cells.
+"""Rows without a table around them: a mapping, a sequence, or lists by column → their cells.
 
 What a cell means is what :class:`~sasanet.table.encoder.TableEncoder` reads of a table: the places
 are bit-identical. A table of one row takes pandas a hundred times as long.
@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
 from sasanet.table.bags.parts import place_bag
 from sasanet.table.columns import Column, rulers_of
@@ -51,6 +52,7 @@ class RowReader:
         self._places: list[Place] = [_ruler(column, numbers) for column in rulers]
         self._place_of = dict(zip(map(id, rulers), self._places, strict=True))
         self._bags = [j for j, column in enumerate(columns) if column.parts]
+        self._known = [_known_places(column) for column in columns]
 
     def read(self, row: Any) -> tuple[NDArray[np.float32], list[str]]:
         """Return the cells of a row, [1, d], and a note on each level never seen in training."""
@@ -64,6 +66,33 @@ class RowReader:
             if found == 0 and self.columns[j].kind != "number":
                 unseen.append(f"{self._names[j]!r} {short([cell])}")
         return places, unseen
+
+    def read_columns(self, columns: Sequence[Sequence[Any]]) -> NDArray[np.float32]:
+        """Return the cells of rows given as one list per plain column, [n, d].
+
+        They may hold text, truth values, finite numbers, and ``None`` where a cell is missing.
+
+        Examples
+        --------
+        >>> reader = RowReader((Column("age", "number", knots=(20.0, 40.0)),), "knots")
+        >>> reader.read_columns([[25, None]])
+        array([[0.25],
+               [ nan]], dtype=float32)
+        """
+        assert not self._bags, "a bag has no one place"
+        places = np.empty((len(columns[0]), len(columns)), dtype=np.float32)
+        for j, cells in enumerate(columns):
+            column, known, place = self.columns[j], self._known[j], self._places[j]
+            if known is None:
+                numbers = np.array(cells, dtype=np.float64)  # None becomes NaN
+                places[:, j] = place_numbers(numbers, column, self._numbers) if column.seen else nan
+                continue
+            found = list(map(known.get, cells))
+            if None in found:  # unseen, or a level that is written otherwise
+                pairs = zip(found, cells, strict=True)
+                found = [place(cell) if spot is None else spot for spot, cell in pairs]
+            places[:, j] = found
+        return places
 
     def _read_bags(self, cells: Sequence[Any]) -> tuple[NDArray[np.float32], list[str]]:
         """Return the same where some cells are bags: their parts are read as cells of their own."""
@@ -133,6 +162,13 @@ def _ruler(column: Column, numbers: str) -> Place:
     return lambda cell: _among(knots, _number(cell, name) / 2)
 
 
+def _known_places(column: Column) -> dict[Any, float] | None:
+    """Return the places of a category's levels, NaN where a cell is missing; None of others."""
+    if column.kind != "category":
+        return None
+    return {None: nan} | {level: float(j) for j, level in enumerate(column.levels, start=1)}
+
+
 def _level_ruler(column: Column) -> Place:
     known = {level: float(place) for place, level in enumerate(column.levels, start=1)}
     as_text = bool(column.levels) and isinstance(column.levels[0], str)
@@ -177,6 +213,20 @@ def _among(knots: Sequence[float], number: float) -> float:
     below = bisect_right(knots, number) - 1
     slope = 1.0 / (knots[below + 1] - knots[below])
     return min(slope * (number - knots[below]) + below, float(last))
+
+
+def place_numbers(values: Floats, column: Column, numbers: str) -> Floats:
+    """Return the places of a column's numbers, NaN where one is missing: [n]."""
+    if numbers == "standard":
+        with np.errstate(over="ignore"):
+            scores = (values - column.mean) / column.std
+        return np.clip(scores, -LARGEST_SCORE, LARGEST_SCORE)
+    # Halved, because the distance between two finite numbers may exceed the largest one; capped,
+    # because the slope between two knots closer than 1e-308 is infinite.
+    knots, last = np.array(column.knots) / 2, len(column.knots) - 1
+    places = np.minimum(np.interp(values / 2, knots, np.arange(last + 1)), last)
+    places[np.isnan(values)] = np.nan  # np.interp over a single knot forgets NaN
+    return places
 
 
 def name_diff(want: list[str], got: list[str]) -> str:

@@ -8,6 +8,7 @@ how fast, its weight decay, its share of the time and what it may be stopped by.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,11 +16,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from tqdm.auto import tqdm
 
 from sasanet.malloc import steady_heap
 from sasanet.network.interface import WHOLE, TabularNetwork
 from sasanet.network.layers import dropout_from
+from sasanet.progress import Progress
 from sasanet.training.checkpoint import Checkpoint, pack_generators, part_of, unpack_generators
 from sasanet.training.learning_rate import LearningRate
 from sasanet.training.optimizer import AdamW, clip_gradients
@@ -167,27 +168,23 @@ class _Run:
 
     def go(self, rows: Batchable, verbose: bool) -> None:
         """Train to the end of the phase."""
-        bar = tqdm(
-            total=self.phase.steps,
-            initial=self.rate.step,
-            desc=self.phase.name,
-            disable=not verbose,
-        )
+        size, left = self.phase.batch_size, self.rate.limit - self.rate.seconds()
+        end, done = time.monotonic() + left, size * self.rate.step
+        bar = Progress(self.phase.name, size * self.phase.steps, verbose, end, done)
         try:
             while self.resumes or not (self.rate.over() or self.best.patience_is_over()):
                 self._run_epoch(rows, bar)
                 if not self.losses:  # the time was over before the first batch of this epoch
                     break
                 record = self._judge()
-                loss = record.get("validation_loss", record["train_loss"])
-                bar.set_postfix(loss=f"{loss:.4g}")
+                bar.note(record.get("validation_loss", record["train_loss"]))
         finally:
             bar.close()
             self.best.restore()
             self.network.constrain()  # an interrupt may have come between a step and this
             self.network.requires_grad_(True)
 
-    def _run_epoch(self, rows: Batchable, bar: Any) -> None:
+    def _run_epoch(self, rows: Batchable, bar: Progress) -> None:
         _set_modes(self.network, self.phase)
         generator, keeper = self.generators["rows"], self.around.checkpoint
         for batch in self._batches(rows):
@@ -202,7 +199,7 @@ class _Run:
             self.optimizer.step(current)
             self.network.constrain()
             self.losses.append(loss.item())
-            bar.update()
+            bar.add(self.phase.batch_size)
             if keeper is not None and keeper.due():
                 keeper.save(*self.pack())
         self.network.eval()

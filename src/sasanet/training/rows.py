@@ -7,7 +7,7 @@ goes on from a checkpoint meets the same batches.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import torch
@@ -76,23 +76,16 @@ class Augmented:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Encoded rows on one device: cells [n, N] (NaN absent), targets [n], weights [n].
-
-    ``augmented`` may hold further rows for each, whose targets are predictions of teachers.
-    """
+class CellRows:
+    """Encoded rows on one device: cells [n, N] (NaN absent), and in further fields more of each."""
 
     cells: Tensor
-    targets: Tensor
-    weights: Tensor
-    augmented: Augmented | None = None
 
     def __len__(self) -> int:
         return len(self.cells)
 
-    def __getitem__(self, index: Tensor | slice) -> Rows:
-        more = None if self.augmented is None else self.augmented[index]
-        return Rows(self.cells[index], self.targets[index], self.weights[index], more)
+    def __getitem__(self, index: Tensor | slice) -> Self:
+        return replace(self, **{k: v[index] for k, v in vars(self).items() if v is not None})
 
     def batches(self, size: int, generator: torch.Generator, skip: int = 0) -> Iterator[Any]:
         """Yield the rows once, shuffled."""
@@ -107,3 +100,15 @@ class Rows:
     def present(self) -> Tensor:
         """Which cells are present: [n, N] bool."""
         return ~self.cells.isnan()
+
+
+@dataclass(frozen=True)
+class Rows(CellRows):
+    """Encoded rows with their labels: targets [n], weights [n].
+
+    ``augmented`` may hold further rows for each, whose targets are predictions of teachers.
+    """
+
+    targets: Tensor
+    weights: Tensor
+    augmented: Augmented | None = None

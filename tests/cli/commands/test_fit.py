@@ -17,6 +17,8 @@ from sasanet.errors import InterruptedFitWarning
 
 QUICK = ("--time-limit", 1)
 
+pytestmark = pytest.mark.usefixtures("small_default", "few_trees")  # how a command fits, not what
+
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):

@@ -14,6 +14,9 @@ from sasanet.cli import main
 from sasanet.cli.terminal import sentence
 from sasanet.datasets import load_penguins
 
+# What commands say and leave is tested, not how well a model predicts.
+pytestmark = pytest.mark.usefixtures("small_default", "few_trees")
+
 TINY = {"random_state": 0, "max_epochs": 2, "teacher_weight": 0}
 COMMANDS = ("fit", "predict", "explain", "audit", "report", "inspect", "demo", "compare",
             "interactions", "reasons", "recourse", "drift")  # fmt: skip

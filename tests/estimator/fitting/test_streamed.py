@@ -1,5 +1,7 @@
 """Fits from sources: small ones as from memory, large ones from encoded rows on disk."""
 
+import time
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -11,6 +13,8 @@ from sasanet import Architecture, SASANetClassifier, SASANetRegressor
 from sasanet.errors import InvalidInputError, ShortFitWarning
 from sasanet.estimator.fitting import given
 from sasanet.streaming import survey
+from sasanet.streaming.parts import Reader
+from sasanet.table.sources import open_source
 
 RANDOM = np.random.default_rng(0)
 N = 1_200
@@ -174,3 +178,15 @@ def test_directions_hold_of_streamed_fits(folder):
     assert found.violations == 0
     free = SASANetClassifier(**QUICK).fit(folder, target="y")
     assert find_violations(free, X, {"a": -1}, 2_000).violations > 0
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_wide_table_is_read_in_few_rows_between_two_looks_at_the_clock(tmp_path, named):
+    wide = pd.DataFrame(np.zeros((9_000, 1_000), dtype=np.float32)).add_prefix("x")
+    source = open_source(wide if named else [wide])
+    assert (source.names is not None) == named
+    reader = Reader(source, tmp_path, 0)
+    sizes = [len(frame) for _, frame in reader.frames("reading", time.monotonic() + 60)]
+    assert sizes == [4194, 4194, 612]
+    first = next(Reader(source, tmp_path, 0).frames("reading", 0.0))
+    assert len(first[1]) == 4194

@@ -25,6 +25,9 @@ class Killed(BaseException):
     """The process is gone."""
 
 
+pytestmark = pytest.mark.usefixtures("few_trees")  # labels are the same whoever softens them
+
+
 @pytest.fixture(autouse=True)
 def always_due(monkeypatch):
     monkeypatch.setattr(checkpoints.Checkpoint, "due", lambda _: True)

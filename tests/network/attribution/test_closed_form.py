@@ -1,6 +1,5 @@
 """The formula gives the Shapley values of the set network."""
 
-import itertools
 import math
 
 import numpy as np
@@ -28,7 +27,8 @@ from sasanet.table.columns import Columns
 
 # The formula asks nothing of the labels: no teacher, no rows held out. Large steps: a steep game.
 QUICK = {"random_state": 0, "teacher_weight": 0, "validation_fraction": 0}
-STEEP = QUICK | {"learning_rate": 1e-2, "network": Architecture(dropout=0)}
+SMALL = {"width": 32, "marginal_layers": (16,)}
+STEEP = QUICK | {"learning_rate": 3e-2, "network": Architecture(dropout=0, **SMALL)}
 FEW = Columns((5, 6, 4, 3, 7), (True, False, True, False, True))
 
 
@@ -93,9 +93,9 @@ def test_with_many_columns_the_values_are_nearly_exact(wide, truth):
 
 
 def test_with_members_the_values_are_the_mean_of_theirs(monkeypatch):
-    table = make_gaussian_probit(1_500, n_features=12, correlation=0.5, random_state=0)
-    shape = Architecture(width=32, marginal_layers=(16,), members=3)
-    model = SASANetClassifier(shape, **QUICK, max_epochs=20).fit(table.X, table.y)
+    table = make_gaussian_probit(1_000, n_features=12, correlation=0.5, random_state=0)
+    shape = Architecture(**SMALL, members=3)
+    model = SASANetClassifier(shape, **QUICK, max_epochs=12).fit(table.X, table.y)
     X = table.X[:40]
     truth = exact_shapley(game_of(model, X), 12)
     assert r_squared(model.explain(X).values, truth) > 0.999
@@ -163,8 +163,8 @@ def test_the_formula_approaches_enumeration_as_cells_are_pinned(wide):
 
 def test_more_effort_is_closer():
     table = make_gaussian_probit(1_000, n_features=30, correlation=0.3, random_state=0)
-    model = SASANetClassifier(**QUICK, max_epochs=6).fit(table.X, table.y)
-    function, vectors = function_and_vectors(model, table.X[:40])
+    model = SASANetClassifier(Architecture(**SMALL), **QUICK, max_epochs=6).fit(table.X, table.y)
+    function, vectors = function_and_vectors(model, table.X[:20])
     best = expected_growth(function, vectors, (0.3, 0.7), CellBudget(6, 30))
     little, some, much = (
         (expected_growth(function, vectors, (0.3, 0.7), CellBudget(*effort)) - best).square().mean()
@@ -188,21 +188,21 @@ def steep():
     return function, vectors, ends, function.value_of_sums(total)[:, 0]
 
 
-def growth_at(function, vectors, t):
-    """Return ∂F/∂p_i at t by enumeration, in double precision: [B, N]."""
+def growth(function, vectors, all_coalitions):
+    """Return ∂F/∂p_i as a function of t, by enumeration in double precision: [B, N]."""
     n = vectors.shape[1]
-    masks = torch.tensor([*itertools.product([0.0, 1.0], repeat=n)])
+    masks = all_coalitions(n).float()
     values = function.value_of_sums(masks @ vectors)[..., 0].double()
-    others = masks.sum(1, keepdim=True) - masks
-    chance = t ** others.double() * (1 - t) ** (n - 1 - others.double())
-    return values @ ((2 * masks - 1) * chance)
+    others = (masks.sum(1, keepdim=True) - masks).double()
+    return lambda t: values @ ((2 * masks - 1) * t**others * (1 - t) ** (n - 1 - others))
 
 
-def test_slopes_at_the_ends_are_how_growth_changes_there(steep):
+def test_slopes_at_the_ends_are_how_growth_changes_there(steep, all_coalitions):
     function, vectors, _, _ = steep
     found = end_slopes(function, vectors)[..., 0].double()
+    growth_at = growth(function, vectors, all_coalitions)
     for end, (near, far) in enumerate(((0.0, 1e-4), (1 - 1e-4, 1.0))):
-        slope = (growth_at(function, vectors, far) - growth_at(function, vectors, near)) / 1e-4
+        slope = (growth_at(far) - growth_at(near)) / 1e-4
         torch.testing.assert_close(found[..., end], slope, rtol=0.01, atol=0.01)
         assert (found[..., 1 - end] - slope).abs().max() > 0.1  # the twin: the other end
 

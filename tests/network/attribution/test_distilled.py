@@ -13,6 +13,9 @@ from sasanet.errors import InvalidInputError
 from sasanet.network import inference
 from sasanet.training.distillation import distil
 
+SMALL = Architecture(width=32, marginal_layers=(16,))
+QUICK = {"random_state": 0, "max_epochs": 1, "teacher_weight": 0}
+
 
 def _wide_table(n_rows, missing=0.0):
     random = np.random.RandomState(0)
@@ -27,7 +30,7 @@ def _wide_table(n_rows, missing=0.0):
 def taught():
     """Return a taught model of 13 columns and rows that it has not seen, some cells missing."""
     X, signal = _wide_table(1_500, missing=0.03)
-    model = SASANetClassifier(random_state=0, max_epochs=4, teacher_weight=0)
+    model = SASANetClassifier(SMALL, **QUICK | {"max_epochs": 4})
     model.fit(X[:1_000], signal[:1_000] > 0.5)
     return model.learn_attributions(X[:1_000], n_rows=1_000), X[1_000:].reset_index(drop=True)
 
@@ -134,7 +137,7 @@ def test_an_audit_names_the_method_and_measures_it(taught):
 
 def test_the_next_fit_forgets_it():
     X, signal = _wide_table(200)
-    model = SASANetRegressor(random_state=0, max_epochs=1, teacher_weight=0).fit(X, signal)
+    model = SASANetRegressor(SMALL, **QUICK).fit(X, signal)
     model.learn_attributions(X, n_rows=200)
     model.fit(X, signal)
     assert model.network_.distilled is None
@@ -180,11 +183,11 @@ def test_what_cannot_be_done_is_refused(taught):
     with pytest.raises(InvalidInputError, match="n_rows must be"):
         model.learn_attributions(X, n_rows=10)
     table, signal = _wide_table(60)
-    plain = SASANetRegressor(random_state=0, max_epochs=1, teacher_weight=0).fit(table, signal)
+    plain = SASANetRegressor(SMALL, **QUICK).fit(table, signal)
     with pytest.raises(InvalidInputError, match="call learn_attributions"):
         plain.explain(table, method="learned")
     context = Architecture(attribution="context", attribution_steps=1)
-    distilled = SASANetRegressor(context, random_state=0, max_epochs=1, teacher_weight=0)
+    distilled = SASANetRegressor(context, **QUICK)
     distilled.fit(table, signal)
     with pytest.raises(InvalidInputError, match="network='set'"):
         distilled.learn_attributions(table)

@@ -27,10 +27,13 @@ SEQUENCE = Architecture(
     attribution_head_width=8,
     attribution_steps=60,
 )
+# Small: what is tested takes many coalitions, each of them a pass through the network.
+SMALL = {"width": 32, "marginal_layers": (16,)}
+LEARNED = SMALL | {"attribution_width": 32, "attribution_layers": (32,), "attribution_steps": 60}
 NETWORKS = {
-    "formula": "set",
-    "learned": Architecture(attribution="context", attribution_steps=60),
-    "sequence": SEQUENCE,  # small: each of its many coalitions is a pass through the network
+    "formula": Architecture(**SMALL),
+    "learned": Architecture(attribution="context", **LEARNED),
+    "sequence": SEQUENCE,
 }
 
 

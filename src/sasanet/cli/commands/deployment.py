@@ -43,6 +43,7 @@ def serve(
     certificate_key: CertificateKey = None,
     max_rows: Annotated[int, typer.Option(help="Rows of one request.", min=1)] = 10_000,
     max_bytes: Annotated[int, typer.Option(help="Bytes of one body.", min=1)] = 8 * 2**20,
+    threads: Annotated[int, typer.Option(help="Threads that compute.", min=1)] = 1,
     docs: Annotated[
         bool, typer.Option("--docs", help="Show the API at /docs; its scripts come from a CDN.")
     ] = False,
@@ -63,7 +64,14 @@ def serve(
     )
     scheme = "http" if certificate is None else "https"
     terminal.note(f"Serving at {scheme}://{host}:{port}; Ctrl-C stops.")
-    room.run(app, host=host, port=port, certificate=certificate, certificate_key=certificate_key)
+    room.run(
+        app,
+        host=host,
+        port=port,
+        certificate=certificate,
+        certificate_key=certificate_key,
+        threads=threads,
+    )
 
 
 @command

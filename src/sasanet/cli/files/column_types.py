@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sasanet.cli.files.dates import dates_as_trained, infer_dates
+from sasanet.cli.files.dates import dates_as_trained, infer_dates, refuse_stranger
 from sasanet.cli.files.tables import Chunk, Table
 from sasanet.errors import InvalidInputError
 from sasanet.table.bags.parts import bag_kind
@@ -160,12 +160,7 @@ def _refuse_mixture(chunk: Chunk, name: str, numbers: pd.Series, words: pd.Serie
     """Refuse words among numbers; a few different numbers among words are levels like them."""
     if numbers.notna().sum() <= words.sum() or numbers.nunique() <= _FEW:
         return
-    first = int(words.to_numpy().argmax())
-    raise InvalidInputError(
-        f"Column {name!r} must hold either numbers or words, got "
-        f"{short(chunk.frame[name].iloc[first])} {chunk.where(first)} among numbers; correct it, "
-        f"empty it if it is missing, or add --categorical {name!r}."
-    )
+    refuse_stranger(chunk, name, int(words.to_numpy().argmax()), "numbers")
 
 
 def _refuse_infinity(chunk: Chunk, name: str, numbers: pd.Series) -> None:

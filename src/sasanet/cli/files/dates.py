@@ -6,6 +6,9 @@ They are dates if every filled cell is a date, or a date with a time, as ISO 860
 
 from __future__ import annotations
 
+from reprlib import repr as short
+from typing import NoReturn
+
 import pandas as pd
 
 from sasanet.cli.files.tables import Chunk
@@ -60,9 +63,13 @@ def _refuse_mixture(chunk: Chunk, name: str, cells: pd.Series, like: pd.Series) 
     others = cells.notna() & ~cells.index.isin(like.index)
     if len(like) <= others.sum() or like.nunique() <= _FEW:
         return
-    first = int(others.to_numpy().argmax())
+    refuse_stranger(chunk, name, int(others.to_numpy().argmax()), "dates")
+
+
+def refuse_stranger(chunk: Chunk, name: str, row: int, others: str) -> NoReturn:
+    """Refuse a word among so many numbers or dates that it cannot be a level like them."""
     raise InvalidInputError(
-        f"Column {name!r} must hold either dates or words, got {cells.iloc[first]!r} "
-        f"{chunk.where(first)} among dates; correct it, empty it if it is missing, or add "
-        f"--categorical {name!r}."
+        f"Column {name!r} must hold either {others} or words, got "
+        f"{short(chunk.frame[name].iloc[row])} {chunk.where(row)} among {others}; correct it, "
+        f"empty it if it is missing, or add --categorical {name!r}."
     )

@@ -6,7 +6,7 @@ table in memory that is very large is read in parts, so that a fit takes little 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
 from sasanet.estimator.fitting.checks import check_table
 from sasanet.estimator.fitting.in_memory import TableInMemory
@@ -31,6 +32,7 @@ from sasanet.training.hyperparameters import Hyperparameters
 
 MOST_CELLS = 2**25  # of a table that is learned from in memory: 256 MB as float64
 _ROWS_AT_ONCE = 2**17
+_ROWS_PER_PART = 2**14  # of a table in memory, whose parts are read in random order
 _TARGET, _WEIGHT = "\0target", "\0weight"  # columns that join a table in memory
 
 TrainingTable = TableInMemory | StreamedTable
@@ -136,20 +138,14 @@ def _join(estimator: str, table: pd.DataFrame, given: Given) -> tuple[Source, Ro
     table, weights = check_table(estimator, table, given.y, given.sample_weight)
     labels = pd.Series(np.asarray(given.y) if not hasattr(given.y, "dtype") else given.y)
     labels = labels.reset_index(drop=True)
-    ones = given.sample_weight is None
-
-    def slices() -> Iterator[pd.DataFrame]:
-        for start in range(0, len(table), _ROWS_AT_ONCE):
-            rows = slice(start, start + _ROWS_AT_ONCE)
-            part = table.iloc[rows].reset_index(drop=True)
-            part[_TARGET] = labels.iloc[rows].to_numpy()
-            if not ones:
-                part[_WEIGHT] = weights[rows]
-            yield part
-
-    found = open_source(_Slices(slices))
-    counted = replace(found, n_rows=len(table))
-    return counted, Roles(_TARGET, None if ones else _WEIGHT)
+    counted = None if given.sample_weight is None else weights
+    starts = range(0, len(table), _ROWS_PER_PART)
+    parts = [
+        _Rows(table, labels, counted, start, min(_ROWS_PER_PART, len(table) - start))
+        for start in starts
+    ]
+    found = Source(lambda: iter(parts), None, len(table), len(parts))
+    return found, Roles(_TARGET, None if counted is None else _WEIGHT)
 
 
 def n_cells(table: pd.DataFrame) -> int:
@@ -159,10 +155,23 @@ def n_cells(table: pd.DataFrame) -> int:
 
 
 @dataclass(frozen=True)
-class _Slices:
-    """Tables that can be gone through again and again."""
+class _Rows:
+    """Some rows of a table in memory, with their labels and weights."""
 
-    make: Any
+    table: pd.DataFrame
+    labels: pd.Series
+    weights: Floats | None
+    first_row: int
+    n_rows: int
 
-    def __iter__(self) -> Iterator[pd.DataFrame]:
-        return iter(self.make())
+    def frames(self, columns: Sequence[str] | None, n_rows: int) -> Iterator[pd.DataFrame]:
+        """Yield all columns, at most so many rows at once."""
+        del columns
+        end = self.first_row + self.n_rows
+        for start in range(self.first_row, end, n_rows):
+            rows = slice(start, min(start + n_rows, end))
+            part = self.table.iloc[rows].reset_index(drop=True)
+            part[_TARGET] = self.labels.iloc[rows].to_numpy()
+            if self.weights is not None:
+                part[_WEIGHT] = self.weights[rows]
+            yield part

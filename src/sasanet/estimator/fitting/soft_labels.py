@@ -47,6 +47,7 @@ def soften(
         with_panel=with_panel,
         directions=data.directions,
         owners=data.encoder.layout.owners,
+        verbose=settings.verbose,
     )
     encoder = data.encoder
     knots = [c.knots for c in encoder.rulers] if encoder.numbers == "knots" else ()

@@ -5,7 +5,7 @@ Sizes: B rows, N features, M coalitions, K outputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,36 +18,15 @@ from torch.nn import functional as F
 from sasanet.arrays import Floats, Masks
 from sasanet.errors import InvalidInputError
 from sasanet.network.interface import TabularNetwork
-from sasanet.training.rows import shuffled_batches
+from sasanet.training.rows import CellRows
 from sasanet.validation import read_choice
 
 
 @dataclass(frozen=True)
-class PositionedRows:
-    """Encoded rows with their positions in the table: cells [n, N] (NaN: absent), positions [n]."""
+class PositionedRows(CellRows):
+    """Encoded rows with their positions in the table: [n]."""
 
-    cells: Tensor
     positions: Tensor
-
-    def __len__(self) -> int:
-        return len(self.cells)
-
-    def __getitem__(self, index: Tensor | slice) -> PositionedRows:
-        return PositionedRows(self.cells[index], self.positions[index])
-
-    def batches(self, size: int, generator: torch.Generator, skip: int = 0) -> Iterator[Any]:
-        """Yield the rows once, shuffled."""
-        return shuffled_batches(self, size, generator, skip)
-
-    @property
-    def device(self) -> torch.device:
-        """Where the rows are."""
-        return self.cells.device
-
-    @property
-    def present(self) -> Tensor:
-        """Which cells are present: [n, N] bool."""
-        return ~self.cells.isnan()
 
 
 # Rows and coalitions [B, M, N] → v(S) [B, M, K].

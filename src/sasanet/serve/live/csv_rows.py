@@ -130,7 +130,8 @@ def _added_columns(answer: Answer, n_reasons: int) -> dict[str, list[Any]]:
         found[f"reason_{k + 1}"] = [said[k] for said in filled]
     found["warnings"] = [" ".join(said) for said in answer.warnings]
     several = arrays["base_value"].ndim > 1
-    tails = [f" | {label}" for label in served.labels] if several else [""]
+    names = served.model.target_.output_names
+    tails = [f" | {name}" for name in names] if several else [""]
     bases = arrays["base_value"].reshape(len(filled), -1)
     phi = arrays["attributions"].reshape(len(filled), len(served.columns), -1)
     for k, tail in enumerate(tails):

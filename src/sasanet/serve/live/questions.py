@@ -10,27 +10,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
+from sasanet.serve.inference import encode
 from sasanet.serve.limits import unusable
 from sasanet.serve.live.explored import Explored
 from sasanet.serve.reading import Cell, Rows, field, shown
-from sasanet.table.encoder import EncodedTable
 
 if TYPE_CHECKING:
     from sasanet.serve.registry import Served
 
 _MOST_VALUES = 32  # of a feature that is not known, to average over
 _MOST_CHANGES = 3
-
-
-def encode(served: Served, rows: Rows) -> EncodedTable:
-    """Return rows as the model's methods take them."""
-    cells = zip(served.columns, rows.cells, strict=True)
-    table = pd.DataFrame({column.name: pd.Series(own, dtype=object) for column, own in cells})
-    return EncodedTable(table, served.model.encoder_.transform(table, warn=False))
 
 
 # --- one more known feature -----------------------------------------------------------------------
@@ -88,7 +80,7 @@ def _values_with(
     for j, some in values.items():
         for column, own in enumerate(cells):
             own.extend(some if column == j else [row.cells[column][0]] * len(some))
-    encoded = encode(served, Rows(cells, len(cells[0])))
+    encoded = encode(served, cells)
     everything = np.ones(len(cells), dtype=bool)
     outputs, start, found = served.model.value(encoded, everything), 1, {}
     for j, some in values.items():
@@ -109,7 +101,7 @@ def recourse(served: Served, row: Rows, options: dict[str, Any]) -> dict[str, An
     if not 1 <= most <= _MOST_CHANGES:
         raise unusable(f"'max_changes' must be from 1 to {_MOST_CHANGES}, got {shown(most)}.")
     found = served.model.recourse(
-        encode(served, row),
+        encode(served, row.cells),
         threshold,
         _changes(served, field(options, "change", dict)),
         refuse=field(options, "refuse", str, default="above"),
@@ -167,7 +159,7 @@ def grouped(served: Served, row: Rows, groups: dict[str, Any]) -> dict[str, Any]
     listed = groups.values()
     if not all(isinstance(own, list) and all(isinstance(n, str) for n in own) for own in listed):
         raise unusable("'groups' must be an object of lists of names of columns.")
-    found = served.model.explain(encode(served, row), groups=groups)
+    found = served.model.explain(encode(served, row.cells), groups=groups)
     return {
         "base_value": found.base_values[0].tolist(),
         "raw": found.prediction[0].tolist(),
@@ -186,5 +178,5 @@ def can_group(served: Served) -> bool:
     return True
 
 
-def _nothing(served: Served) -> Rows:
-    return Rows([[None] for _ in served.columns], 1)
+def _nothing(served: Served) -> list[list[Cell]]:
+    return [[None] for _ in served.columns]

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request, Response
 
-from sasanet.serve.inference import Answer, Query
+from sasanet.serve.inference import Answer, Query, encode
 from sasanet.serve.limits import Limits, Refusal, unusable
 from sasanet.serve.live import questions
 from sasanet.serve.live.csv_rows import csv_rows, read_csv, write_csv
@@ -21,7 +21,7 @@ from sasanet.serve.live.explored import Explored
 from sasanet.serve.metrics import Metrics
 from sasanet.serve.reading import Rows, field, from_records, keep_only, read_body, read_json
 from sasanet.serve.registry import Registry, Served
-from sasanet.serve.schema import describe
+from sasanet.serve.routing.schema import describe
 
 _MOST_WAITING = 32  # questions, that of the moment among them
 _MOST_LISTED = 100  # rows of one answer
@@ -179,7 +179,7 @@ def _add_rows(router: APIRouter, desk: Desk) -> None:
             count = field(options, "count", int, default=5)
             if not 1 <= count <= _MOST_LISTED:
                 raise unusable(f"'count' must be from 1 to {_MOST_LISTED}.")
-            values = served.model.explain(questions.encode(served, row)).values[0]
+            values = served.model.explain(encode(served, row.cells)).values[0]
             return {"rows": desk.rows_of(served).like(served, values, count)}
 
         return await desk.answer(request, model, job)

@@ -1,4 +1,4 @@
-"""What the server tells about its models: columns, levels and ranges, and OpenAPI made of them.
+"""What the server tells about its models: columns, levels and ranges.
 
 A schema describes what training covered. Other levels, and numbers outside the range, are answered
 all the same, with a warning.
@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import sasanet
 from sasanet.serve.registry import Served
 from sasanet.table.bags.parts import training_range
 from sasanet.table.columns import Column
 
 _MOST_LEVELS = 50  # that a schema lists; of more it gives some examples
-_OWN = {"predict": "Predict rows", "explain": "Predict rows and explain each"}
 
 
 def describe(served: Served) -> dict[str, Any]:
@@ -61,7 +59,8 @@ def describe_column(column: Column) -> dict[str, Any]:
 
 def describe_v2(served: Served) -> dict[str, Any]:
     """Return a model's metadata in the words of the Open Inference Protocol."""
-    several = [len(served.labels)] if served.model.target_.task == "multiclass" else []
+    target = served.model.target_
+    several = [len(target.output_names)] if target.output_names else []
     n_columns = len(served.columns)
     inputs = [
         {"name": column.name, "datatype": _datatype(column), "shape": [-1]}
@@ -69,7 +68,9 @@ def describe_v2(served: Served) -> dict[str, Any]:
     ]
     shapes = {"raw": several, "base_value": several, "reasons": [5]}
     shapes |= {name: [n_columns, *several] for name in ("attributions", "error_std")}
-    outputs = [{"name": "prediction", "datatype": _label_type(served), "shape": [-1]}]
+    quantiles = [len(target.quantiles)] if len(target.quantiles) > 1 else []
+    kind, shape = _label_type(served), [-1, *quantiles]
+    outputs = [{"name": "prediction", "datatype": kind, "shape": shape}]
     if served.labels:
         shapes["probabilities"] = [len(served.labels)]
     for name, shape in shapes.items():
@@ -92,55 +93,3 @@ def _label_type(served: Served) -> str:
 def _type_of(values: Iterable[object]) -> str:
     kinds: dict[type, str] = {bool: "BOOL", int: "INT64", float: "FP64"}
     return next((kinds.get(type(value), "BYTES") for value in values), "BYTES")
-
-
-def add_models(schema: dict[str, Any], models: Iterable[Served]) -> dict[str, Any]:
-    """Return OpenAPI's description with a path and a schema of rows for every model."""
-    paths = dict(schema.get("paths", {}))
-    parts = dict(schema.get("components", {}))
-    schemas = dict(parts.get("schemas", {}))
-    for served in models:
-        row = f"{served.name}.Row"
-        schemas[row] = {
-            "type": "object",
-            "description": "Any column may lack. Other levels and numbers outside the range are "
-            "answered with a warning.",
-            "properties": {c.name: describe_column(c) for c in served.columns},
-        }
-        reference = {"$ref": f"#/components/schemas/{row}"}
-        for verb, summary in _OWN.items():
-            paths[f"/models/{served.name}/{verb}"] = {
-                "post": _operation(served, summary, reference)
-            }
-    for verb in _OWN:
-        paths.pop(f"/models/{{model}}/{verb}", None)
-    parts["schemas"] = schemas
-    info = {"title": "sasanet", "version": sasanet.__version__}
-    return schema | {"info": info, "paths": paths, "components": parts}
-
-
-def _operation(served: Served, summary: str, row: dict[str, Any]) -> dict[str, Any]:
-    rows = {"type": "array", "items": row, "minItems": 1}
-    names = {"type": "array", "items": {"enum": [column.name for column in served.columns]}}
-    options = {
-        "rows": rows,
-        "only": names,
-        "n_orders": {"type": "integer"},
-        "n_reasons": {"type": "integer", "minimum": 1},
-    }
-    body = {"anyOf": [rows, {"type": "object", "properties": options, "required": ["rows"]}]}
-    return {
-        "summary": f"{summary} by {served.name}, version {served.version}",
-        "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
-        "responses": {"200": {"description": "One object per row"}}
-        | {
-            str(status): {"description": text}
-            for status, text in (
-                (401, "No valid key"),
-                (413, "Body too large"),
-                (422, "The request cannot be used"),
-                (429, "Too many requests with this key"),
-                (503, "Too much is waiting"),
-            )
-        },
-    }

@@ -1,0 +1,276 @@
+"""Result files in, docs/measured/scale.md out: every figure on the page comes from a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.page import table
+from bench.scale import cost
+
+PAGE = Path(__file__).parents[2] / "docs" / "measured" / "scale.md"
+Found = dict[str, Any]
+_HEAD = """# Large tables
+
+Time, memory and truth by the number of rows, limits of time, kills, and what a fit costs. Written
+by `make bench-scale` from `bench/results/scale/*.json`: one core, one thread, no GPU, beside other
+work on the machine. So seconds of the processor stand beside those of the clock, and ratios are of
+the processor's. The known table has 28 normal columns, any two correlated by 0.3, and a target that
+is linear in them with noise of their size; it is read from Parquet files written in parts. LightGBM
+has 500 trees of 31 leaves at a rate of 0.05. What is not in a table was not run.
+"""
+_BILLION, _MACHINES, _NETWORK = 10**9, 32, 10e9 / 8
+_EFFICIENT = 28  # columns of the examples
+
+
+def write_page(results: Path) -> None:
+    """Write the page from what has been measured so far."""
+    found = {path.stem: json.loads(path.read_text()) for path in sorted(results.glob("*.json"))}
+    makers = [_fits, _truth, _explain, _limits, _wide, _ids, _kills, _cost]
+    sections = [_HEAD, *(make(found) for make in makers)]
+    PAGE.write_text("\n".join(part for part in sections if part), encoding="utf-8")
+
+
+def _of(found: Found, prefix: str) -> list[Any]:
+    """Return the results whose names begin so, by rows."""
+    runs = [run for name, run in found.items() if name.startswith(prefix)]
+    return sorted(runs, key=lambda run: (run["rows"], run.get("time_limit") or 0))
+
+
+def _fits(found: Found) -> str:
+    rows = []
+    for kind, title in (("known", "known"), ("higgs", "Higgs, drawn and jittered")):
+        rivals = {run["rows"]: run for run in _of(found, f"{kind}-lightgbm-")}
+        for ours in _of(found, f"{kind}-ours-"):
+            rival = rivals.get(ours["rows"])
+            rows.append([title, f"{ours['rows']:,}", *_fit_cells(ours, rival)])
+    if not rows:
+        return ""
+    return (
+        "\n## Fits beside LightGBM\n\nSeconds by the clock (by the processor), peak memory of the "
+        "process, and R², of Higgs AUC, on rows never seen.\n\n"
+        + table(
+            ["table", "rows", "seconds", "LightGBM's", "ratio", "GiB", "LightGBM's", "score",
+             "LightGBM's"], rows
+        )
+    )  # fmt: skip
+
+
+def _fit_cells(ours: Any, rival: Any) -> list[str]:
+    """Return time, memory and score, ours and the rival's in turn."""
+
+    def seconds(run: Any) -> str:
+        return f"{run['fit_seconds']:,.0f} ({run['fit_cpu_seconds']:,.0f})"
+
+    if rival is None:
+        none = "not run"
+        return [seconds(ours), none, none, f"{ours['fit_peak_gib']:.2f}", none,
+                f"{ours['score']:.4f}", none]  # fmt: skip
+    return [
+        seconds(ours),
+        seconds(rival),
+        f"{ours['fit_cpu_seconds'] / rival['fit_cpu_seconds']:.1f}",
+        f"{ours['fit_peak_gib']:.2f}",
+        f"{rival['fit_peak_gib']:.2f}",
+        f"{ours['score']:.4f}",
+        f"{rival['score']:.4f}",
+    ]
+
+
+def _truth(found: Found) -> str:
+    runs = _of(found, "known-ours-")
+    if len(runs) < 2:
+        return ""
+    rows = [
+        [f"{run['rows']:,}", f"{run['value_rmse']:.4f}", f"{run['phi_rmse']:.4f}"] for run in runs
+    ]
+    sizes = np.log([run["rows"] for run in runs])
+    slopes = [np.polyfit(sizes, np.log([r[k] for r in runs]), 1)[0] for k in _ERRORS]
+    return (
+        "\n## Truth by rows\n\nRoot mean squares of the errors of v(S), over random coalitions of "
+        f"all sizes, and of φ against the closed forms of E[y | x_S]; their spreads are "
+        f"{runs[0]['value_spread']:.2f} and {runs[0]['phi_spread']:.2f}. The slopes of their "
+        f"logarithms by that of the rows are {slopes[0]:.2f} and {slopes[1]:.2f}.\n\n"
+        + table(["rows", "v(S)", "φ"], rows)
+    )
+
+
+_ERRORS = ("value_rmse", "phi_rmse")
+
+
+def _explain(found: Found) -> str:
+    rows = [
+        [
+            f"{run['rows']:,}",
+            str(run["n_jobs"]),
+            f"{run['rows'] / run['predict_seconds']:,.0f}",
+            f"{run['rows'] / run['explain_seconds']:,.0f}",
+            f"{run['explain_peak_gib']:.2f}",
+            f"{run['largest_child_gib']:.2f}",
+        ]
+        for run in _of(found, "explain-")
+    ]
+    if not rows:
+        return ""
+    heads = ["rows", "processes", "predicted a second", "explained a second", "GiB",
+             "GiB of the largest worker"]  # fmt: skip
+    return (
+        "\n## From files into files\n\n`predict_batches` and `explain_batches`, 28 columns, from "
+        "Parquet into Parquet.\n\n" + table(heads, rows)
+    )
+
+
+def _limits(found: Found) -> str:
+    rows = [
+        [
+            f"{run['rows']:,}",
+            f"{run['time_limit']:g}",
+            f"{run['fit_seconds']:.1f}",
+            f"{run['fit_cpu_seconds']:.1f}",
+            f"{run['steps']:,}",
+            f"{run['training_seconds'] / run['time_limit']:.0%}",
+            f"{run['score']:.4f}",
+            " ".join(run["warnings"]) or "none",
+        ]
+        for run in _of(found, "limit-")
+    ]
+    if not rows:
+        return ""
+    heads = ["rows", "asked, s", "taken, s", "of the processor", "steps", "the network's share",
+             "R²", "warnings"]  # fmt: skip
+    return (
+        "\n## Time asked and taken\n\nReading included. Where other work had the cores the "
+        "processor's seconds are far fewer: the limit is one of the clock.\n\n" + table(heads, rows)
+    )
+
+
+def _wide(found: Found) -> str:
+    rows = [
+        [
+            f"{run['rows']:,} × {run['columns']:,}",
+            f"{run['time_limit']:g}",
+            f"{run['fit_seconds']:.0f} ({run['fit_cpu_seconds']:.0f})",
+            run.get("refused") or f"{run['fit_peak_gib']:.2f} GiB, R² {run['score']:.3f}",
+            f"{1000 * run['explain_cpu_seconds'] / run['explained_rows']:,.0f}"
+            if "explain_cpu_seconds" in run
+            else "–",
+        ]
+        for run in _of(found, "wide-")
+    ]
+    if not rows:
+        return ""
+    heads = ["rows × columns", "asked, s", "taken, s (of the processor)", "what came of it",
+             "ms of the processor to explain a row"]  # fmt: skip
+    return "\n## Many columns\n\nThe same kind of table, in memory.\n\n" + table(heads, rows)
+
+
+def _ids(found: Found) -> str:
+    rows = [
+        [
+            f"{run['rows']:,}",
+            f"{run['time_limit']:g}",
+            f"{run['fit_seconds']:.0f}",
+            f"{run['fit_peak_gib']:.2f}",
+            f"{run['levels_kept']:,}",
+            f"{run['score']:.4f}",
+        ]
+        for run in _of(found, "ids-")
+    ]
+    if not rows:
+        return ""
+    heads = ["rows", "time limit, s", "taken, s", "GiB", "levels kept", "R²"]
+    return "\n## A column of ids, none twice\n\nAnd two numbers.\n\n" + table(heads, rows)
+
+
+def _kills(found: Found) -> str:
+    if "kills" not in found:
+        return ""
+    run = found["kills"]
+    return (
+        f"\n## kill −9\n\n{run['kills']} kills at random moments of {run['fits']} fits with a "
+        f"checkpoint, teachers included, a fit being killed again and again before it ends: "
+        f"{run['equal_models']} of the {run['fits']} models have weights equal to those of an "
+        "undisturbed fit.\n"
+    )
+
+
+def _cost(found: Found) -> str:
+    runs = [run for name, run in found.items() if name.startswith("cost-")]
+    if len(runs) < 2:
+        return ""
+    lines = cost.lines(runs)
+    units = {"step": "a training step of 512 rows", "teachers": "teachers, a row of their sample"}
+    rows = [
+        [units.get(part, f"{part}, a row"), f"{1e6 * line.a:,.2f}", f"{1e6 * line.b:,.3f}"]
+        for part, line in lines.items()
+    ]
+    n_rows, widths = runs[0]["rows"], ", ".join(str(run["columns"]) for run in runs)
+    return (
+        f"\n## What a fit costs\n\nEach part measured apart, {n_rows:,} rows of {widths} columns "
+        "on one core, and fitted by a line in the columns (`bench/scale/cost.py`). Microseconds of "
+        "the processor are `a + b · columns`:\n\n"
+        + table(["part", "a", "b"], rows)
+        + _disk(runs)
+        + _checked(found, lines)
+        + _carried(runs, lines)
+    )
+
+
+def _disk(runs: list[Any]) -> str:
+    run = max(runs, key=lambda run: run["columns"])
+    per_cell = (run["store_bytes"] / run["rows"] - 8) / run["columns"]
+    return (
+        f"\nOn disk a number takes {per_cell:g} bytes while a fit from a source runs, and a row "
+        "eight more for label and weight. Memory does not grow with the rows: it is that of the "
+        "teachers' sample, of the blocks in hand and of the network.\n"
+    )
+
+
+def _checked(found: Found, lines: dict[str, cost.Line]) -> str:
+    """Compare the formula with whole fits that it was not fitted to."""
+    clarity = found["cost-28"]["clarity"] if "cost-28" in found else 0.0
+    rows = []
+    for run in _of(found, "known-ours-"):
+        parts = cost.seconds(lines, run["rows"], run["columns"], clarity)
+        total, took = sum(parts.values()), run["fit_cpu_seconds"]
+        rows.append([f"{run['rows']:,}", f"{total:,.0f}", f"{took:,.0f}", f"{took / total:.2f}"])
+    if not rows:
+        return ""
+    return (
+        "\nWhole fits of the known table, to which the formula was not fitted (smaller tables are "
+        "read into memory, and have all rows taught and some mixed):\n\n"
+        + table(["rows", "formula, s", "measured, s", "measured / formula"], rows)
+    )
+
+
+def _carried(runs: list[Any], lines: dict[str, cost.Line]) -> str:
+    """Carry the formula on paper to sizes that nobody has run."""
+    weights = min(runs, key=lambda run: abs(run["columns"] - _EFFICIENT))["weights"]
+    one = cost.seconds(lines, _BILLION, _EFFICIENT, 0.0)
+    many = cost.Cluster(_MACHINES, _NETWORK).seconds(lines, _BILLION, _EFFICIENT, weights)
+    names = ["survey", "teachers", "store", "training", "gradients"]
+    rows = [
+        [name, f"{one.get(name, 0.0) / 3600:,.2f}", f"{many.get(name, 0.0) / 3600:,.2f}"]
+        for name in [*names]
+    ]
+    rows.append(["all", f"{sum(one.values()) / 3600:,.1f}", f"{sum(many.values()) / 3600:,.1f}"])
+    disk = _BILLION * (2 * _EFFICIENT + 8) / 2**30
+    explained = _BILLION * lines["explain"](_EFFICIENT) / 3600
+    return (
+        f"\n### On paper: 10⁹ rows of {_EFFICIENT} columns\n\nHours by the formula, on one core "
+        f"and on {_MACHINES} machines with one worker of one core each, which average gradients "
+        f"over a network of 10 Gbit/s, 512 rows a worker and step. This has not been run.\n\n"
+        + table(["part", "one core", f"{_MACHINES} machines"], rows)
+        + f"\nEncoded rows take {disk:,.0f} GiB of disk, {disk / _MACHINES:,.1f} on each machine; "
+        f"explaining all rows takes {explained:,.0f} hours of one core, and divides by the "
+        "machines. What breaks first: the time of training, which is nearly all of it and not the "
+        "reading; then the common step, since with one batch of "
+        f"{_MACHINES * cost.BATCH:,} rows there are {_MACHINES} times fewer steps than the rules "
+        "were found with, and every one waits for the slowest worker; then Ray's object store, "
+        f"which must hold or spill the {_BILLION * 8 * _EFFICIENT / 2**30:,.0f} GiB of the table. "
+        "With so many rows a `time_limit` or a smaller `max_epochs` is the remedy: each row need "
+        "not be seen eight times.\n"
+    )
