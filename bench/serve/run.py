@@ -70,6 +70,7 @@ def measure(server: str, size: int) -> dict[str, Any]:
         grown, ended = process.memory_info().rss / before - 1, process.cpu_times()
     busy = ended.user + ended.system - began.user - began.system
     found = {"server": server, "rows": size, "memory_growth": grown, "rss_gib": before / 2**30}
+    found |= {"load_average": os.getloadavg()[0]}
     found |= {"cpu_ms_per_row": 1_000 * busy / max(1, len(answers.seconds) * size)}
     return found | answers.summary(duration, size) | {"seconds": duration, "cores": os.cpu_count()}
 
