@@ -19,6 +19,7 @@ from bench.accuracy.rivals.task import Task
 from bench.accuracy.rivals.trees import fit_lightgbm
 from bench.serve.asked import Asked, records
 from bench.serve.load import ask, post
+from bench.serve.onnx import beside_onnx
 from bench.serve.page import write_page
 from bench.serve.rival import keep
 from bench.serve.servers import MODELS, rival_of, server_of
@@ -92,6 +93,7 @@ def library(kind: str) -> dict[str, Any]:
 JOBS: dict[str, runner.Job] = {
     **{f"one-{server}": partial(measure, server, 1) for server in SERVERS},
     **{f"hundred-{server}": partial(measure, server, 100) for server in SERVERS},
+    "onnx": lambda: beside_onnx(load(MODELS / "formula"), models().X_test),
     "soak": lambda: soak(models().X_test),
     **{f"library-{kind}": partial(library, kind) for kind in SERVERS[:2]},
 }
