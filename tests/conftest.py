@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import os
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,9 @@ from sasanet.network.coalitions import random_orders
 from sasanet.network.sasanet import SASANet
 from sasanet.table.columns import Columns
 from sasanet.teachers import trees
+
+# shap compiles for seconds what tests run for milliseconds.
+os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 
 # One thread in each test process: `make test` has one process per core, and children that tests
 # fork would wait for ever for threads that only their parent has.

@@ -35,12 +35,13 @@ JOBS: dict[str, runner.Job] = {
         f"limit-{n_rows}-{limit}": partial(fits.fit_ours, "known", n_rows, limit)
         for n_rows, limit in LIMITS
     },
-    "explain-one-100000": partial(fits.explain, "known", 100_000, 100_000, 1),
-    "explain-two-100000": partial(fits.explain, "known", 100_000, 100_000, 2),
+    "explain-one": partial(fits.explain, "known", 100_000, 20_000, 1),
+    "explain-two": partial(fits.explain, "known", 100_000, 20_000, 2),
     "wide-1000x100000": partial(fits.wide, 100_000, 1_000, 120.0),
     "wide-100000x1000": partial(fits.wide, 1_000, 100_000, 120.0),
     "higgs-ours-100000": partial(fits.fit_ours, "higgs", 100_000),
     "higgs-lightgbm-100000": partial(fits.fit_lightgbm, "higgs", 100_000),
+    "ids-1000000": partial(fits.many_ids, _MILLION, 60.0),
     "kills": partial(kills, 50),
     **{f"cost-{d}": partial(cost.parts_of_a_fit, d) for d in COLUMNS},
 }

@@ -35,6 +35,9 @@ BRIEFLY = {
     "insurance = 1 ": "insurance = 0.2 ",
     "time_limit = 2": "time_limit = 0.4",
     "explained = 150": "explained = 40",
+    "explained = 60": "explained = 20",
+    "kernel_rows = 20": "kernel_rows = 5",
+    "kernel_rows = 10": "kernel_rows = 5",
 }
 
 

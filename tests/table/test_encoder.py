@@ -15,6 +15,7 @@ from sasanet.errors import (
     InvalidInputError,
     UnknownLevelWarning,
 )
+from sasanet.table import encoder as encoder_module
 from sasanet.table import learning
 from sasanet.table.columns import Column
 from sasanet.table.encoder import TableEncoder
@@ -356,3 +357,11 @@ def test_too_many_levels_for_float32_are_refused(monkeypatch):
     learn_column(["a", "b"])
     with pytest.raises(InvalidInputError, match="'x' must have at most 2 levels, got 3"):
         learn_column(["a", "b", "c"])
+
+
+def test_numbers_of_very_many_columns_have_fewer_knots(monkeypatch):
+    wide = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 40)))
+    assert set(TableEncoder().fit(wide).places) == {64}  # the twin: without a bound in reach
+    monkeypatch.setattr(encoder_module, "_MOST_KNOTS", 400)
+    assert set(TableEncoder().fit(wide).places) == {10}
+    assert TableEncoder().knots_of(10**9) == 4

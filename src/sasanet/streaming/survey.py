@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from sasanet.arrays import Floats
-from sasanet.errors import InvalidInputError, UniqueLevelsWarning, warn_user
-from sasanet.streaming.levels import MOST_LEVELS, LevelSketch
+from sasanet.errors import InvalidInputError
+from sasanet.streaming.levels import LevelSketch
 from sasanet.streaming.quantiles import Moments, QuantileSketch
 from sasanet.streaming.sample import RowSample
 from sasanet.table.bags.parts import bag_kind, begin, expand, with_parts
@@ -25,6 +25,7 @@ from sasanet.table.learning import (
     category_column,
     choose_knots,
     column_kind,
+    warn_of_forgotten_levels,
 )
 from sasanet.table.reading import read_numbers
 
@@ -126,12 +127,7 @@ class ColumnSketch:
     def _category(self, sketch: LevelSketch, min_count: int) -> Column:
         levels = sketch.levels(min_count)
         if sketch.lost:
-            warn_user(
-                f"Column {self.name!r} should have levels that repeat, got more than "
-                f"{MOST_LEVELS:,}: the {len(levels):,} most frequent are learned, all others are "
-                "read as unknown; drop the column if it is an id.",
-                UniqueLevelsWarning,
-            )
+            warn_of_forgotten_levels(self.name, len(levels))
         return category_column(self.name, levels)
 
 
@@ -256,8 +252,9 @@ class Survey:
 
     def learn(self, encoder: TableEncoder) -> TableEncoder:
         """Return the encoder with the columns that were found."""
+        n_knots = encoder.knots_of(len(self.columns))
         encoder.columns = tuple(
-            sketch.column(encoder.n_knots, encoder.min_level_count) for sketch in self.columns
+            sketch.column(n_knots, encoder.min_level_count) for sketch in self.columns
         )
         encoder.named = all(isinstance(label, str) for label in self.labels)
         return encoder

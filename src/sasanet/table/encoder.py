@@ -27,6 +27,7 @@ from sasanet.table.learning import learn_column, warn_of_unique_levels
 from sasanet.table.one_row import RowReader, name_diff, place_numbers
 from sasanet.table.reading import Level, check_names, read_levels, read_numbers, read_table
 
+_MOST_KNOTS, _FEWEST_KNOTS = 2**18, 4  # of all columns together, and of one
 _SETTINGS = ("numbers", "n_knots", "named", "categorical_features", "min_level_count")
 
 
@@ -127,14 +128,21 @@ class TableEncoder:
         frame = read_table(X)
         check_names(frame)
         names = [str(label) for label in frame.columns]
-        codes = self.code_columns(names)
+        codes, n_knots = self.code_columns(names), self.knots_of(len(names))
         self.columns = tuple(
-            learn_column(frame.iloc[:, j], name, self.n_knots, name in codes, self.min_level_count)
+            learn_column(frame.iloc[:, j], name, n_knots, name in codes, self.min_level_count)
             for j, name in enumerate(names)
         )
         warn_of_unique_levels(self.columns, len(frame))
         self.named = all(isinstance(label, str) for label in frame.columns)
         return self
+
+    def knots_of(self, n_columns: int) -> int:
+        """Return how many knots a number may have at most: fewer in a table of very many columns.
+
+        Each takes as many weights as a cell vector is wide, whose training takes six times that.
+        """
+        return min(self.n_knots, max(_FEWEST_KNOTS, _MOST_KNOTS // n_columns))
 
     def refuse_bags(self, who: str) -> None:
         """Refuse columns with several parts on behalf of who cannot read them."""

@@ -20,6 +20,7 @@ from sasanet.table.columns import Column, family
 from sasanet.table.reading import Level, factor, read_levels, read_numbers
 
 _MOST_LEVELS = 2**24  # beyond it float32 cannot tell two neighbouring places apart
+MOST_LEVELS = 100_000  # that are learned of a column: of more, those that most rows have
 _MANY_LEVELS = 1_000  # fewer are no burden, however few rows there are
 _MOSTLY = 0.5  # of the rows
 _TAIL_ROWS = 20  # at each end of a column
@@ -75,13 +76,31 @@ def _learn_levels(series: pd.Series, name: str, min_count: int) -> list[Level]:
     codes, levels = read_levels(series, name)
     mixed = len(set(map(family, levels))) > 1  # such levels have no order but that of their text
     names: list[Level] = [str(level) for level in levels] if mixed else levels
-    if min_count > 1:
+    if min_count > 1 or len(names) > MOST_LEVELS:
         counts: Counter[Level] = Counter()
         for level, count in zip(names, np.bincount(codes[codes >= 0]).tolist(), strict=True):
             counts[level] += count
-        names = [level for level in names if counts[level] >= min_count]
+        kept = _most_frequent(counts, name) if len(counts) > MOST_LEVELS else counts
+        names = [level for level in names if kept[level] >= min_count]
     names = list(dict.fromkeys(names))
     return names if isinstance(series.dtype, pd.CategoricalDtype) else sorted(names)
+
+
+def _most_frequent(counts: Counter[Level], name: str) -> Counter[Level]:
+    """Return the most frequent levels of very many; one that a single row has is none of them."""
+    kept = Counter({level: n for level, n in counts.most_common(MOST_LEVELS) if n > 1})
+    warn_of_forgotten_levels(name, len(kept))
+    return kept
+
+
+def warn_of_forgotten_levels(name: str, n_kept: int) -> None:
+    """Warn of a column with too many levels to learn all of them."""
+    errors.warn_user(
+        f"Column {name!r} should have levels that repeat, got more than {MOST_LEVELS:,}: the "
+        f"{n_kept:,} most frequent are learned, all others are read as unknown; drop the column if "
+        "it is an id.",
+        errors.UniqueLevelsWarning,
+    )
 
 
 def _learn_numbers(values: Floats, name: str, n_knots: int, min_count: int) -> Column:
