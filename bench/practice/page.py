@@ -128,8 +128,8 @@ def _deviance(found: dict[str, Any]) -> str:
         rows.append([_name(stem), f"{run['rows']:,}", *numbers, truth, ratio])
     note = (
         "Mean Poisson deviance of test rows, by exposure, of models of the same rows: SASANet as "
-        "it comes, LightGBM with the best of six settings on held-out rows, the mean of training, and "
-        "the true rates where they are known. Less is better; the last column is how much more "
+        "it comes, LightGBM with the best of six settings on held-out rows, the mean of training, "
+        "and the true rates where they are known. Less is better; the last column is how much more "
         "SASANet's is than LightGBM's.\n\n"
     )
     heads = ["table", "rows", "SASANet", "LightGBM", "constant", "truth", "difference"]
