@@ -333,3 +333,13 @@ def test_few_rows_judge_nobody():
     assert panel._judges(np.ones(999, dtype=bool), 0) is None
     assert len(panel._judges(np.ones(1_000, dtype=bool), 0)) == 100
     assert len(panel._judges(np.ones(50_000, dtype=bool), 0)) == 2_000
+
+
+def test_trees_alone_teach_a_table_of_very_many_columns():
+    def names(n_columns):
+        cells = np.zeros((50, n_columns), dtype=np.float32)
+        data = TeacherData(cells, np.zeros(50), np.ones(50), [None] * n_columns, 0)
+        return [teacher.name for teacher in panel._make_panel(data)]
+
+    assert names(501) == ["trees of 31 leaves"]
+    assert "splines" in names(500)
