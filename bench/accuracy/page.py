@@ -75,7 +75,7 @@ def _budgets(found: Found) -> str:
 
 
 def _earlier(found: Found) -> str:
-    """Name the results of SASANet that were measured before its labels had a panel of teachers."""
+    """Name the results of SASANet that were measured with earlier teachers."""
     earlier = [
         f"{name} ({SHORT[system]})"
         for system in OURS
@@ -85,8 +85,8 @@ def _earlier(found: Found) -> str:
     if not earlier:
         return ""
     return (
-        "Measured before labels were softened by a panel of teachers, with boosted trees alone and "
-        f"shorter training, and not yet measured anew: {', '.join(earlier)}.\n"
+        "Measured with earlier teachers (boosted trees alone, or without the kernel machine) and "
+        f"other lengths of training, and not yet measured anew: {', '.join(earlier)}.\n"
     )
 
 

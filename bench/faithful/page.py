@@ -164,7 +164,7 @@ def _sequence(found: Found) -> str:
 
 
 def _is_new(result: Found) -> bool:
-    """Tell whether a panel of teachers softened the labels; earlier results had trees alone."""
+    """Tell whether today's panel of teachers softened the labels."""
     return bool(result.get("teachers") == TEACHERS)
 
 
@@ -194,7 +194,7 @@ def _known(found: Found) -> str:
         "over all coalitions, and the spread of the truth. φ: RMSE to the exact Shapley values of "
         "the true game, beside KernelSHAP (50 background rows, 512 samples, `l1_reg=False`) and "
         "TreeSHAP (`pred_contrib`) on a LightGBM of 300 trees fitted to the same rows. †: measured "
-        "before labels were softened by a panel of teachers, with boosted trees alone.\n\n"
+        "before a kernel machine joined the panel of teachers.\n\n"
         + table(
             [
                 "table",

@@ -41,6 +41,7 @@ JOBS: dict[str, runner.Job] = {
     "wide-100000x1000": partial(fits.wide, 1_000, 100_000, 120.0),
     "higgs-ours-100000": partial(fits.fit_ours, "higgs", 100_000),
     "higgs-lightgbm-100000": partial(fits.fit_lightgbm, "higgs", 100_000),
+    "ids-1000000": partial(fits.many_ids, _MILLION, 60.0),
     "kills": partial(kills, 50),
     **{f"cost-{d}": partial(cost.parts_of_a_fit, d) for d in COLUMNS},
 }

@@ -98,8 +98,8 @@ class Asked:
         self._read = [turn.values for turn in turns]
         pairs = zip(turns, parts, strict=True)
         self.requests = [turn.request(name, records(part)) for turn, part in pairs]
-        said = [[_flat(model, part) for model in models] for part in parts]
-        self._said = said
+        said = [_said(model, parts) for model in models]
+        self._said = [*zip(*said, strict=True)]
 
     def check(self, number: int, body: bytes) -> bool:
         """Tell whether an answer is a model's own to rounding."""
@@ -110,6 +110,10 @@ class Asked:
         )
 
 
-def _flat(model: Any, rows: pd.DataFrame) -> list[float]:
-    found: list[float] = np.ravel(model.explain(rows).values).tolist()
-    return found
+def _said(model: Any, parts: list[pd.DataFrame]) -> list[list[float]]:
+    """Return a model's attributions of the rows of each request, flat."""
+    found, start, said = model.explain(pd.concat(parts)).values, 0, []
+    for part in parts:
+        said.append(np.ravel(found[start : start + len(part)]).tolist())
+        start += len(part)
+    return said

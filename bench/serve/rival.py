@@ -37,7 +37,7 @@ def make_app(folder: Path) -> Any:
     def explain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         table = pd.DataFrame(rows).reindex(columns=told["columns"])
         table = table.astype(kinds | {c: float for c in table if c not in kinds})
-        found = np.asarray(trees.predict(table, pred_contrib=True))
+        found = np.asarray(trees.predict(table, pred_contrib=True, num_threads=1))
         return [
             {
                 "prediction": float(1 / (1 + np.exp(-row.sum()))),

@@ -19,6 +19,7 @@ from bench.accuracy.rivals.task import Task
 from bench.accuracy.rivals.trees import fit_lightgbm
 from bench.serve.asked import Asked, records
 from bench.serve.load import ask, post
+from bench.serve.onnx import beside_onnx
 from bench.serve.page import write_page
 from bench.serve.rival import keep
 from bench.serve.servers import MODELS, rival_of, server_of
@@ -70,6 +71,7 @@ def measure(server: str, size: int) -> dict[str, Any]:
         grown, ended = process.memory_info().rss / before - 1, process.cpu_times()
     busy = ended.user + ended.system - began.user - began.system
     found = {"server": server, "rows": size, "memory_growth": grown, "rss_gib": before / 2**30}
+    found |= {"load_average": os.getloadavg()[0]}
     found |= {"cpu_ms_per_row": 1_000 * busy / max(1, len(answers.seconds) * size)}
     return found | answers.summary(duration, size) | {"seconds": duration, "cores": os.cpu_count()}
 
@@ -91,6 +93,7 @@ def library(kind: str) -> dict[str, Any]:
 JOBS: dict[str, runner.Job] = {
     **{f"one-{server}": partial(measure, server, 1) for server in SERVERS},
     **{f"hundred-{server}": partial(measure, server, 100) for server in SERVERS},
+    "onnx": lambda: beside_onnx(load(MODELS / "formula"), models().X_test),
     "soak": lambda: soak(models().X_test),
     **{f"library-{kind}": partial(library, kind) for kind in SERVERS[:2]},
 }

@@ -8,6 +8,7 @@ import onnxruntime
 import pandas as pd
 import pytest
 
+import bag_models
 import onnx
 from cli_run import run
 from sasanet import Architecture, SASANetClassifier, SASANetRegressor
@@ -34,6 +35,8 @@ def tables():
     yield "regression", SASANetRegressor(**SHORT), birds[known].drop(columns="body_mass_g"), \
         birds.loc[known, "body_mass_g"]  # fmt: skip
     yield "members", SASANetClassifier(network=several, **SHORT), birds, species
+    yield "rates", SASANetRegressor(objective="poisson", **SHORT), credit, credit["months"]
+    yield "quantile", SASANetRegressor(objective="quantile", **SHORT), credit, credit["age"]
     yield "codes", SASANetClassifier(categorical_features=["months"], **SHORT), codes, bad == 1
 
 
@@ -96,7 +99,9 @@ def test_it_predicts_what_python_predicts(case):
         np.testing.assert_allclose(found["probabilities"], model.predict_proba(rows), **CLOSE)
         assert found["prediction"].tolist() == model.predict(rows).tolist()
     else:
-        np.testing.assert_allclose(found["prediction"], found["raw"][:, 0])
+        np.testing.assert_allclose(
+            found["prediction"] / scale, model.predict(rows) / scale, **CLOSE
+        )
     values = own.values.reshape(found["attributions"].shape)
     np.testing.assert_allclose(found["attributions"] / scale, values / scale, **CLOSE)
     total = found["attributions"].sum(1) + found["base_value"]
@@ -158,6 +163,15 @@ def test_what_cannot_be_exported_is_refused(table, settings, said, tmp_path):
     assert not [*tmp_path.iterdir()]
 
 
+def test_columns_of_several_parts_and_several_quantiles_are_refused(tmp_path):
+    with pytest.raises(InvalidInputError, match="'posted', a column of dates"):
+        bag_models.fitted().to_onnx(tmp_path / "m.onnx")
+    model = SASANetRegressor(objective="quantile", quantile=(0.1, 0.9), **SHORT).fit(X, Y)
+    with pytest.raises(InvalidInputError, match="several quantiles"):
+        model.to_onnx(tmp_path / "m.onnx")
+    assert not [*tmp_path.iterdir()]
+
+
 def test_the_command_writes_the_same_file(tmp_path):
     model = SASANetClassifier(**SHORT).fit(X, Y)
     model.save(tmp_path / "m")
@@ -166,8 +180,9 @@ def test_the_command_writes_the_same_file(tmp_path):
     assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
     assert run("export", tmp_path / "m", tmp_path / "b.onnx").exit_code == 1  # it exists
     X.to_csv(tmp_path / "rows.csv")
-    short = ("--rows", tmp_path / "rows.csv", "--no-attributions")
+    short = ("--rows", tmp_path / "rows.csv", "--no-attributions", "--page", tmp_path / "c.html")
     done = run("export", tmp_path / "m", tmp_path / "c.onnx", *short)
     assert "On 4 rows its predictions differ" in done.output
+    assert (tmp_path / "c.html").read_text("utf-8").startswith("<!DOCTYPE html>")
     assert about_of(tmp_path / "c.onnx")["attributions"] == "none"
     assert "attributions" not in ask(tmp_path / "c.onnx", inputs(model, X))

@@ -159,7 +159,7 @@ class SASANetClassifier(OneRowClassifier, SASANetModel):
     validation_fraction : float or "auto", default="auto"
         Share of the rows that choose the best epoch; 0 trains to the end on all rows.
     teachers : "auto", estimator or list, default="auto"
-        Who softens the labels: ``"auto"`` is a panel of boosted trees and splines; a scikit-learn
+        Who softens the labels: ``"auto"`` is a panel of trees, splines and kernels; a scikit-learn
         estimator takes its place, and a list such as ``["auto", RandomForestClassifier()]`` joins
         several. Each learns from X and y as they are given, and no fitted one is kept.
     teacher_weight : float or "auto", default="auto"
@@ -295,7 +295,7 @@ class SASANetRegressor(ObjectiveRegressor, SASANetModel):
     validation_fraction : float or "auto", default="auto"
         Share of the rows that choose the best epoch; 0 trains to the end on all rows.
     teachers : "auto", estimator or list, default="auto"
-        Who softens the labels: ``"auto"`` is a panel of boosted trees and splines; a scikit-learn
+        Who softens the labels: ``"auto"`` is a panel of trees, splines and kernels; a scikit-learn
         estimator takes its place, and a list such as ``["auto", RandomForestClassifier()]`` joins
         several. Each learns from X and y as they are given, and no fitted one is kept.
     teacher_weight : float or "auto", default="auto"

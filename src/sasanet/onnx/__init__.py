@@ -7,10 +7,12 @@
 - ``attribution``: Shapley values by the network's formula
 - ``export``: the outputs, and the file
 - ``comparison``: the file's answers beside the model's
+- ``page``: an HTML page that runs the file in plain JavaScript
 
 The graph is built from the network's arrays, not traced. Needs ``pip install "sasanet[onnx]"``.
 """
 
 from sasanet.onnx.export import write_onnx
+from sasanet.onnx.page import write_page
 
-__all__ = ["write_onnx"]
+__all__ = ["write_onnx", "write_page"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +28,7 @@ _MOST_ROWS = 20_000  # a few hundred coefficients need no more
 _MOST_CELLS = 6_000_000  # of the design, times classes: what a fit may cost
 _HELD_OUT = 0.1  # of the rows: they choose the penalty
 _PENALTIES = (10.0, 100.0, 1000.0)  # per standardised coefficient
-_ITERATIONS = 100
+_ITERATIONS = 1_000  # at most; a few dozen are usual
 _TINY = 1e-6
 
 
@@ -48,25 +49,42 @@ class Linear:
     ) -> Floats:
         """Return out-of-sample predictions, see :class:`~sasanet.teachers.data.Teacher`."""
         fitted, held_out = stopping_rows(seen, _HELD_OUT, seed)
-        fitted = _sample(fitted, _MOST_ROWS, seed)
+        fitted = sample(fitted, _MOST_ROWS, seed)
         design = Design.learn(data, fitted, self.with_products)
         most = _MOST_CELLS // (design.width * max(1, data.n_classes))
-        fitted, held_out = _sample(fitted, most, seed), _sample(held_out, most, seed)
+        fitted, held_out = sample(fitted, most, seed), sample(held_out, most, seed)
         columns, judged = design(data.values(fitted)), design(data.values(held_out))
-        wanted = data.expectations[held_out]
-        best, smallest = None, math.inf
-        for penalty in _PENALTIES:
-            if best is not None and time.monotonic() > end:
-                break
-            model = _fit(data, fitted, columns, penalty)
-            expected = _expectation(model, judged, data)
-            loss = mean_loss(wanted, expected, data.weights[held_out], data.loss)
-            if loss < smallest:
-                best, smallest = model, loss
+        best = fit_best(data, fitted, columns, held_out, judged, _PENALTIES, end)
         rows = np.flatnonzero(unseen)
         parts = [rows[i : i + _MOST_ROWS] for i in range(0, len(rows), _MOST_ROWS)]
-        found = [_expectation(best, design(data.values(part)), data) for part in parts]
+        found = [expectation(best, design(data.values(part)), data) for part in parts]
         return np.concatenate(found)
+
+
+def fit_best(
+    data: TeacherData,
+    fitted: NDArray[np.intp],
+    columns: NDArray[np.floating[Any]],
+    held_out: NDArray[np.intp],
+    judged: NDArray[np.floating[Any]],
+    penalties: Sequence[float],
+    end: float,
+) -> Any:
+    """Return the model with the penalty that predicts the held-out rows best.
+
+    Shape: fitted [n], columns [n, F], held_out [m], judged [m, F].
+    """
+    wanted = data.expectations[held_out]
+    best, smallest = None, math.inf
+    for penalty in penalties:
+        if best is not None and time.monotonic() > end:
+            break
+        model = _fit(data, fitted, columns, penalty)
+        expected = expectation(model, judged, data)
+        loss = mean_loss(wanted, expected, data.weights[held_out], data.loss)
+        if loss < smallest:
+            best, smallest = model, loss
+    return best
 
 
 @dataclass(frozen=True)
@@ -111,7 +129,7 @@ class Design:
         return np.asarray((np.hstack(parts) - self.means) / self.scales)
 
 
-def _sample(rows: NDArray[np.intp], most: int, seed: int) -> NDArray[np.intp]:
+def sample(rows: NDArray[np.intp], most: int, seed: int) -> NDArray[np.intp]:
     """Return at most so many of the rows, at random."""
     if len(rows) <= most:
         return rows
@@ -143,7 +161,9 @@ def _hats(cells: Floats, knots: Floats) -> Floats:
     return hats
 
 
-def _fit(data: TeacherData, rows: NDArray[np.intp], columns: Floats, penalty: float) -> Any:
+def _fit(
+    data: TeacherData, rows: NDArray[np.intp], columns: NDArray[np.floating[Any]], penalty: float
+) -> Any:
     weights = data.weights[rows] / data.weights[rows].mean()
     labels = data.labels[rows]
     if data.loss in POWERS:
@@ -161,16 +181,16 @@ def _fit(data: TeacherData, rows: NDArray[np.intp], columns: Floats, penalty: fl
 class _Bounded:
     """A model of logarithms that predicts nothing beyond what it predicts of its own rows."""
 
-    def __init__(self, model: Any, columns: Floats) -> None:
+    def __init__(self, model: Any, columns: NDArray[np.floating[Any]]) -> None:
         self.model = model
         self.range = np.quantile(model.predict(columns), (0, 1))
 
-    def predict(self, columns: Floats) -> Floats:
+    def predict(self, columns: NDArray[np.floating[Any]]) -> Floats:
         """Return the rates of rows."""
         return np.asarray(np.clip(self.model.predict(columns), *self.range))
 
 
-def _expectation(model: Any, columns: Floats, data: TeacherData) -> Floats:
+def expectation(model: Any, columns: NDArray[np.floating[Any]], data: TeacherData) -> Floats:
     """Return E[y | x]: a number, the probability of the second class, or of each."""
     if not data.n_classes:
         return np.asarray(model.predict(columns))

@@ -5,13 +5,14 @@ noise away. So every row's label becomes a mixture,
 
     (1 − w) · label  +  w · prediction of models fitted without this row
 
-Teachers are boosted trees and linear models of splines and products: rough tables are foreseen
-better by the first, smooth ones by the second. Estimators of the user's own may join them or take
-their place (:mod:`~sasanet.teachers.own`). Each is fitted once per fold on the other folds, and
-out-of-fold predictions weigh them (:mod:`~sasanet.teachers.stacking`). Together they estimate
-E[y | x], so for any coalition S the mixture has the conditional expectation E[y | x_S] that the
-labels have, as far as the teachers are right; where they are wrong, the labels' own share corrects
-the network. Predictions and explanations are the network's alone: no teacher is kept.
+Teachers are boosted trees, linear models of splines and products, and a kernel machine: rough
+tables are foreseen best by the first, smooth ones by the others. Estimators of the user's own may
+join them or take their place (:mod:`~sasanet.teachers.own`). Each is fitted once per fold on the
+other folds, and out-of-fold predictions weigh them (:mod:`~sasanet.teachers.stacking`). Together
+they estimate E[y | x], so for any coalition S the mixture has the conditional expectation
+E[y | x_S] that the labels have, as far as the teachers are right; where they are wrong, the labels'
+own share corrects the network. Predictions and explanations are the network's alone: no teacher is
+kept.
 
 Small tables also get rows mixed from two of theirs, with predictions of teachers fitted on all rows
 as labels (:mod:`~sasanet.teachers.augmentation`).
@@ -43,6 +44,7 @@ from sasanet.objectives import POWERS
 from sasanet.progress import Progress
 from sasanet.teachers.augmentation import by_row, how_many, mix_rows, with_rows
 from sasanet.teachers.data import Teacher, TeacherData
+from sasanet.teachers.kernel import Kernel
 from sasanet.teachers.linear import Linear
 from sasanet.teachers.stacking import combine, mean_loss, spread, stack
 from sasanet.teachers.trees import make_trees
@@ -189,7 +191,12 @@ def _make_panel(data: TeacherData) -> list[Teacher]:
     splines = [Linear(with_products=False), Linear(with_products=True)]
     if len(data.labels) >= _LARGE:
         return [make_trees(31, learning_rate=0.15), splines[0]]
-    return [make_trees(31, learning_rate=0.1), make_trees(12, learning_rate=0.06), *splines]
+    return [
+        make_trees(31, learning_rate=0.1),
+        make_trees(12, learning_rate=0.06),
+        *splines,
+        Kernel(),
+    ]
 
 
 def _enough(data: TeacherData, counted: Masks) -> bool:
@@ -303,18 +310,20 @@ class _Rehearsal:
         predictions = [np.full(self.data.shape, np.nan) for _ in chosen]
         jobs = [(place, fold) for place in range(len(chosen)) for fold in folds]
         n_threads = self.settings.n_threads if len(self.data.labels) >= _LARGE else 1
+        late: set[int] = set()
 
         def predict(job: tuple[int, tuple[int, tuple[Masks, Masks]]]) -> int:
             number, (place, (seen, unseen)) = job
             left, n_rows = self.deadline - time.monotonic(), int(seen.sum())
-            if left <= 0:
+            if left <= 0 or place in late:
                 return n_rows
             # Each fit may take its share of what is left, so that the last ones get theirs.
             end = time.monotonic() + left / math.ceil((len(jobs) - number) / n_threads)
             teacher = self.teachers[chosen[place]]
-            predictions[place][unseen] = teacher.predict(
-                self.data, seen, unseen, self.settings.seed, end
-            )
+            found = teacher.predict(self.data, seen, unseen, self.settings.seed, end)
+            predictions[place][unseen] = found
+            if np.isnan(found).all():
+                late.add(place)  # its next fit would take as long
             return n_rows
 
         total = sum(int(seen.sum()) for _, (seen, _) in jobs)

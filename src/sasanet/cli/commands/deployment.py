@@ -120,11 +120,17 @@ def export(
     attributions: Annotated[
         bool, typer.Option(help="Without them the file predicts only, in less time.")
     ] = True,
+    page: Annotated[
+        Path | None,
+        typer.Option(help="HTML page to write too, in which the file runs.", show_default=False),
+    ] = None,
     encoding: options.Encoding = "utf-8",
     force: options.Force = False,
 ) -> None:
     """Write a model as one ONNX file, to predict and explain without Python."""
     check_free(out, force, *([rows] if rows else []))
+    if page is not None:
+        check_free(page, force, out)
     from sasanet.cli.files.model_rows import load_model, read_rows
 
     fitted = load_model(model, terminal)
@@ -139,4 +145,11 @@ def export(
             f"Its attributions differ by {errors['rmse']:.1g} (root mean square), at most "
             f"{errors['largest']:.1g}."
         )
-    terminal.result({"out": str(out), "errors": errors})
+    written = {"out": str(out), "errors": errors}
+    if page is not None:
+        from sasanet.onnx.page import write_page
+
+        write_page(out, page)
+        terminal.say(f"The page {page} runs it in a browser.")
+        written["page"] = str(page)
+    terminal.result(written)

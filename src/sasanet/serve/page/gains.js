@@ -34,7 +34,7 @@ function gainLine(one, most) {
   }
   const range = `${plain(pick(one.low), decimals())} to ${plain(pick(one.high), decimals())}`;
   return element("tr", { "data-name": one.feature }, name, element("td", {}, svg),
-    numberCell(pick(one.expected), `± ${plain(pick(one.expected), decimals())}`), element("td", { class: "num" }, range));
+    numberCell(pick(one.expected), `±\u00a0${plain(pick(one.expected), decimals())}`), element("td", { class: "num" }, range));
 }
 
 function forget() {
