@@ -13,8 +13,7 @@ between units. q = p (1 − p) is the variance of the presence of a feature.
 
 The cases of one point p (which pinned features are present) differ in their means. The variance is
 that of their mixture: E[a'] and Var[a] above are the mixture's, so that followed features pass each
-layer once per point instead of once per case. This costs a fifth of the time and nearly nothing in
-accuracy (docs/decisions.md).
+layer once per point instead of once per case. What that saves and costs is in docs/decisions.md.
 
 The gradients, which are the purpose of it all, are written by hand: autograd takes twice the time.
 Sizes: T points, C cases of each, B rows, M followed features, D units of a layer, K outputs.
