@@ -255,7 +255,7 @@ def test_a_smooth_table_is_foreseen_by_smooth_teachers():
     random = np.random.RandomState(0)
     cells = random.randn(1500, 4).astype(np.float32)
     smooth = cells.sum(1) + random.randn(1500)
-    rough = np.where((cells[:, 0] > 0) ^ (cells[:, 1] > 0.5), 4.0, 0) + random.randn(1500)
+    rough = np.where((cells[:, 0] > 0) ^ (cells[:, 1] > 0.5), 4.0, 0) + 0.3 * random.randn(1500)
 
     def roughness(labels):
         return soften_labels(cells, labels, np.ones(1500), (None,) * 4, settings()).roughness

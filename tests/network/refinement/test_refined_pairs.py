@@ -45,9 +45,9 @@ def test_draws_and_formula_are_combined_by_their_errors(monkeypatch):
         refined, _ = refined_pairs(game, cells, torch.from_numpy(given)[..., None], 60)
         return float(np.sqrt(np.square(refined.numpy()[..., 0] - true)[:, first, second].mean()))
 
-    far = true + np.random.default_rng(0).normal(0, 0.2, true.shape)
-    far = (far + far.swapaxes(1, 2)) / 2
     alone = error(true + 1e3)  # so far off that the draws alone count
+    noise = np.random.default_rng(0).normal(0, alone, true.shape)
+    far = true + (noise + noise.swapaxes(1, 2)) / np.sqrt(2)  # as far off as the draws
     wrong = np.sqrt(np.square(far - true)[:, first, second].mean())
     assert error(far) < min(wrong, alone)  # better than either
     assert error(true) < alone / 5  # a formula that is right is left alone, nearly
