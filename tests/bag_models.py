@@ -12,6 +12,7 @@ from training_rows import briefly
 
 QUICK = {"random_state": 0, "max_epochs": 2, "teacher_weight": 0}
 N = 400
+WORDS = ["late", "broken", "the", "lid"]
 
 
 @cache
@@ -25,6 +26,7 @@ def table() -> pd.DataFrame:
             [[tag for tag in ("new", "sale", "rare") if random.random() < 0.4] for _ in range(N)]
         ),
         "vector": pd.Series(random.normal(size=(N, 4)).tolist()),
+        "note": pd.Series([" ".join(random.choice(WORDS, 5)) for _ in range(N)]),
         "size": pd.Series(random.normal(size=N)),
         "shop": pd.Series(random.choice(["a", "b", "c"], N)),
     }
@@ -35,9 +37,10 @@ def table() -> pd.DataFrame:
 
 
 def target() -> np.ndarray:
-    """Return numbers that depend on the weekday."""
+    """Return numbers that depend on the weekday, and on whether something came broken."""
     weekend = table()["posted"].dt.day_of_week >= 5
-    return (2.0 * weekend + table()["size"].fillna(0)).to_numpy()
+    broken = table()["note"].str.contains("broken", na=False)
+    return (2.0 * weekend - broken + table()["size"].fillna(0)).to_numpy()
 
 
 @cache

@@ -77,3 +77,29 @@ def hostile():
     )
     labels = np.where(random.random(60) < 0.5, HOSTILE, "no & <b>")
     return fitted(SASANetClassifier, table, labels), table.assign(**{"<i>y</i>": labels})
+
+
+@cache
+def rates(n=240):
+    """Return a model of claims per year, and rows with their claims and years."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(n, 3)), columns=["age", "power", "density"])
+    years = rng.uniform(0.2, 1.0, n)
+    claims = rng.poisson(np.exp(0.3 + X["age"]) * years)
+    network = Architecture(**SMALL)
+    model = SASANetRegressor(network, objective="poisson", random_state=0, max_epochs=12)
+    model.fit(X[:120], claims[:120], exposure=years[:120])
+    return model, X[120:].assign(claims=claims[120:], years=years[120:])
+
+
+@cache
+def intervals():
+    """Return a model of three quantiles, and rows with their labels."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(300, 3)), columns=["a", "b", "c"])
+    y = X["a"] + rng.normal(size=300)
+    network = Architecture(**SMALL)
+    model = SASANetRegressor(
+        network, objective="quantile", quantile=[0.1, 0.5, 0.9], random_state=0, max_epochs=8
+    )
+    return model.fit(X[:180], y[:180]), X[180:].assign(y=y[180:])

@@ -34,8 +34,11 @@ def rows(n: int = 24) -> pd.DataFrame:
 
 @cache
 def fitted(kind: str):
-    """Return a model: "binary", "members" (two), "classes" (three), "number" or "sequence"."""
+    """Return one: "binary", "members" (two), "classes" (three), "number", "rate", "sequence"."""
     X, y, product = _table()
+    if kind == "rate":
+        counts = np.random.default_rng(1).poisson(np.exp(0.4 * product))
+        return SASANetRegressor(objective="poisson", **QUICK).fit(X, counts)
     if kind == "number":
         return SASANetRegressor(Architecture(**SMALL), **QUICK).fit(X, product)
     if kind == "classes":

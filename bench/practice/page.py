@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from statistics import mean, stdev
 from typing import Any
+
+from scipy import stats
 
 from bench.page import table
 
@@ -19,22 +22,26 @@ _KINDS = {
 
 def write_page(results: Path) -> None:
     """Write the page from what has been measured so far."""
+    PAGE.write_text(make_page(results), encoding="utf-8")
+
+
+def make_page(results: Path) -> str:
+    """Return the page of what has been measured so far."""
     every = {path.stem: json.loads(path.read_text()) for path in sorted(results.glob("*.json"))}
     found = {stem: run for stem, run in every.items() if "-" not in stem}
-    pairs, refits = (_of(every, kind) for kind in ("pairs-", "stability-"))
     text = _HEAD + _truth(found) + _speed(found)
-    text += (_pairs(pairs) if pairs else "") + (_stability(refits) if refits else "")
-    PAGE.write_text(text, encoding="utf-8")
+    for kind, section in _SECTIONS.items():
+        runs = {stem: run for stem, run in every.items() if stem.startswith(f"{kind}-")}
+        if runs:
+            text += section({stem.removeprefix(f"{kind}-"): run for stem, run in runs.items()})
+    return text
 
 
-def _of(every: dict[str, Any], kind: str) -> dict[str, Any]:
-    return {stem.removeprefix(kind): run for stem, run in every.items() if stem.startswith(kind)}
-
-
-_HEAD = """# Groups, units and pairs
+_HEAD = """# Groups, units, pairs, rates and intervals
 
 How close group values, attributions of the probability and interactions of pairs come to the true
-ones of the same game, and how fast they are. Written by `make bench-practice` from
+ones of the same game, and how fast they are; how good rates, intervals and monotone columns are.
+Written by `make bench-practice` from
 `bench/results/practice/*.json`; default models, rows not seen in training. What they are is in
 [deciding with a model](../guides/deciding.md).
 """
@@ -110,3 +117,77 @@ def _stability(found: dict[str, Any]) -> str:
     )
     heads = ["table", "refits", "reasons in common", "same first reason", "same decision"]
     return "\n## Do reasons survive a refit?\n\n" + note + table(heads, rows)
+
+
+def _deviance(found: dict[str, Any]) -> str:
+    rows = []
+    for stem, run in found.items():
+        truth = "–" if run["truth"] is None else f"{run['truth']:.4f}"
+        numbers = [f"{run[system]:.4f}" for system in ("SASANet", "LightGBM", "constant")]
+        ratio = f"{100 * (run['ratio'] - 1):+.2f} %"
+        rows.append([_name(stem), f"{run['rows']:,}", *numbers, truth, ratio])
+    note = (
+        "Mean Poisson deviance of test rows, by exposure, of models of the same rows: SASANet as "
+        "it comes, LightGBM with the best of six settings on held-out rows, the mean of training, "
+        "and the true rates where they are known. Less is better; the last column is how much more "
+        "SASANet's is than LightGBM's.\n\n"
+    )
+    heads = ["table", "rows", "SASANet", "LightGBM", "constant", "truth", "difference"]
+    return "\n## Rates, beside trees\n\n" + note + table(heads, rows)
+
+
+def _coverage(found: dict[str, Any]) -> str:
+    rows = []
+    for stem, run in found.items():
+        below = " · ".join(f"{100 * share:.1f} %" for share in run["below"])
+        width = f"{100 * run['width'] / run['width_constant']:.0f} %"
+        rows.append([
+            _name(stem), f"{run['rows']:,}", f"{100 * run['inside']:.1f} %", below,
+            str(run["crossing"]), width, f"{run['explained']:.3f}",
+        ])  # fmt: skip
+    note = (
+        "Test labels inside the interval from the quantile 0.1 to 0.9, of which 80 % are meant; "
+        "below the quantiles 0.1, 0.5 and 0.9; rows whose quantiles cross; the mean width beside "
+        "that of one interval for all rows; and the share of that one's pinball loss that is "
+        "explained.\n\n"
+    )
+    heads = ["table", "rows", "inside", "below each", "crossing", "width", "explained"]
+    return "\n## Intervals of 80 %\n\n" + note + table(heads, rows)
+
+
+def _monotone(found: dict[str, Any]) -> str:
+    rows = []
+    for stem, run in found.items():
+        gains = [a - b for a, b in zip(run["with"], run["without"], strict=True)]
+        low, value, high = _interval(gains)
+        rows.append([
+            _name(stem), f"{run['rows']:,}", ", ".join(run["directions"]), run["measure"],
+            f"{mean(run['with']):.4f}", f"{mean(run['without']):.4f}",
+            f"{value:+.4f} [{low:+.4f}, {high:+.4f}]", f"{run['pairs']:,}",
+            str(run["violations"]), f"{run['largest']:.0e}",
+        ])  # fmt: skip
+    splits = len(next(iter(found.values()))["with"])
+    note = (
+        f"Means of {splits} splits, the difference with a 95 % interval; then pairs of values of a "
+        "monotone column, all else equal, for rows and coalitions at random, and how many of them "
+        "move the output the wrong way by more than the rounding of 32-bit numbers (a millionth of "
+        "the largest output); the largest such move as a share of it.\n\n"
+    )
+    heads = ["table", "rows", "columns", "measure", "with", "without", "difference", "pairs",
+             "violations", "largest"]  # fmt: skip
+    return "\n## Monotone columns\n\n" + note + table(heads, rows)
+
+
+def _interval(gains: list[float]) -> tuple[float, float, float]:
+    """Return the mean of a few differences and its interval by Student's t."""
+    half = float(stats.t.ppf(0.975, len(gains) - 1)) * stdev(gains) / len(gains) ** 0.5
+    return mean(gains) - half, mean(gains), mean(gains) + half
+
+
+_SECTIONS = {
+    "deviance": _deviance,
+    "coverage": _coverage,
+    "monotone": _monotone,
+    "pairs": _pairs,
+    "stability": _stability,
+}

@@ -2,7 +2,10 @@
 
 For each table a default model, and on rows it has not seen: groups of columns, units of the
 probability, and all pairs of features, each against the model's own game by random orders. Beside
-boosted trees (:mod:`~bench.practice.trees`): the speed of pairs, and how stable reasons are.
+boosted trees: the speed of pairs and how stable reasons are (:mod:`~bench.practice.trees`), and the
+deviance of rates (:mod:`~bench.practice.rates`). What intervals cover
+(:mod:`~bench.practice.quantiles`), and whether monotone columns are
+(:mod:`~bench.practice.directions`).
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import pandas as pd
 import torch
 
 from bench import runner
-from bench.practice import trees
+from bench.practice import directions, quantiles, rates, trees
 from bench.practice.page import write_page
 from bench.practice.tables import table
 from sasanet import SASANetClassifier
@@ -28,6 +31,7 @@ ROWS, ORDERS = 64, 2_000
 PAIR_ROWS, PAIR_SAMPLES = 8, 400
 SPEED_ROWS = 200
 GROUP = 2  # columns
+QUANTILE_TABLES = ("known_spread", "california_housing", "bike_sharing", "diamonds")
 
 
 def measure(name: str) -> dict[str, Any]:
@@ -83,6 +87,11 @@ JOBS: dict[str, runner.Job] = {
     **{name.replace(" ", "_"): partial(measure, name) for name in TABLES},
     **{f"pairs-{name}": partial(trees.pair_speed, name) for name in ("higgs_64k", "probit")},
     "stability-german_credit": partial(trees.stability, "german credit"),
+    **{f"deviance-{name}": partial(rates.beside_trees, name) for name in rates.TABLES},
+    **{f"coverage-{name}": partial(quantiles.coverage, name) for name in QUANTILE_TABLES},
+    **{
+        f"monotone-{name}": partial(directions.with_and_without, name) for name in directions.TABLES
+    },
 }
 
 

@@ -107,13 +107,17 @@ def seconds(
     found: dict[str, Line], n_rows: int, n_columns: int, clarity: float
 ) -> dict[str, float]:
     """Return the seconds of the parts of a fit on one core."""
-    sampled = min(n_rows, _MOST_SAMPLED, _SAMPLED_CELLS // n_columns)
     return {
         "survey": n_rows * found["survey"](n_columns),
-        "teachers": sampled * found["teachers"](n_columns),
+        "teachers": _sampled(n_rows, n_columns) * found["teachers"](n_columns),
         "store": n_rows * found["store"](n_columns),
         "training": steps(n_rows, clarity) * found["step"](n_columns),
     }
+
+
+def _sampled(n_rows: int, n_columns: int) -> int:
+    """Return how many rows the teachers learn from."""
+    return min(n_rows, _MOST_SAMPLED, _SAMPLED_CELLS // n_columns)
 
 
 @dataclass(frozen=True)
@@ -129,11 +133,10 @@ class Cluster:
         """Return the seconds of the parts of a fit; gradients go around in a ring."""
         own = n_rows / self.machines
         n_steps = math.ceil(EPOCHS * n_rows / (BATCH * self.machines))
-        alone = seconds(found, n_rows, n_columns, 0.0)
         ring = 2 * (self.machines - 1) / self.machines * 4 * weights / self.bytes_per_second
         return {
             "survey": own * found["survey"](n_columns),
-            "teachers": alone["teachers"],
+            "teachers": _sampled(n_rows, n_columns) * found["teachers"](n_columns),
             "store": own * found["store"](n_columns),
             "training": n_steps * found["step"](n_columns),
             "gradients": n_steps * ring,

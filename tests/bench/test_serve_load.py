@@ -10,11 +10,9 @@ import pytest
 from fastapi.testclient import TestClient
 from lightgbm import LGBMClassifier
 
-from bench.serve.load import ask
+from bench.serve.asked import records
+from bench.serve.load import ask, post
 from bench.serve.rival import keep, make_app
-from bench.serve.run import bodies
-
-JSON = {"Content-Type": "application/json"}
 
 
 async def _serve_one(reader, writer):
@@ -63,8 +61,8 @@ def test_answers_are_counted_and_checked(port):
     def right(number, body):
         return json.loads(body) == 2 * numbers[number]
 
-    asked = [str(number).encode() for number in numbers]
-    answers, duration = ask(port, "/", asked, 4, 0.3, right)
+    asked = [post("/", str(number).encode()) for number in numbers]
+    answers, duration = ask(port, asked, 4, 0.3, right)
     found = answers.summary(duration, 1)
     assert found["answers"] == len(answers.seconds) > 20
     assert found["failed"] == found["wrong"] == 0
@@ -73,11 +71,11 @@ def test_answers_are_counted_and_checked(port):
 
 
 def test_failures_and_wrong_answers_are_noticed(port):
-    answers, _ = ask(port, "/", [b"7"], 1, 0.1)
+    answers, _ = ask(port, [post("/", b"7")], 1, 0.1)
     assert answers.failed == len(answers.seconds) > 0
-    answers, _ = ask(port, "/", [b"2"], 1, 0.1, lambda _, body: body == b"5")
+    answers, _ = ask(port, [post("/", b"2")], 1, 0.1, lambda _, body: body == b"5")
     assert answers.wrong == len(answers.seconds) > 0
-    answers, _ = ask(port, "/", [b"13"], 3, 5.0)  # closed without an answer: three failures
+    answers, _ = ask(port, [post("/", b"13")], 3, 5.0)  # closed without an answer: three failures
     assert (answers.failed, answers.seconds) == (3, [])
 
 
@@ -87,10 +85,8 @@ def test_the_rival_answers_what_its_trees_say(tmp_path):
     X["b"] = X["b"].astype("category")
     model = LGBMClassifier(n_estimators=3, verbose=-1).fit(X, X["a"] > 0)
     keep(model, X, tmp_path)
-    asked = bodies(X[:40], 20)
-    assert len(asked) == 2
     with TestClient(make_app(tmp_path)) as client:
-        found = client.post("/explain", content=asked[0], headers=JSON).json()
+        found = client.post("/explain", json=records(X[:20])).json()
     expected = model.predict_proba(X[:20])[:, 1]
     np.testing.assert_allclose([one["prediction"] for one in found], expected)
     assert set(found[0]["attributions"]) == {"a", "b"}

@@ -11,6 +11,7 @@ from sasanet.baselines import NAMRegressor
 from sasanet.errors import InvalidInputError
 from sasanet.network.embedding.cells import BagEmbedding, TableEmbedding
 from sasanet.posthoc import FastSHAP
+from sasanet.table.bags import ids, text
 
 TABLE = bag_models.table()
 BAGS = [name for name in TABLE if name not in ("size", "shop")]
@@ -90,9 +91,11 @@ def test_explanations_keep_the_cells_of_the_user(tmp_path):
     pd.testing.assert_frame_equal(e.data, TABLE[:20])
     with pytest.raises(InvalidInputError, match="Parquet must keep every cell"):
         e.save(tmp_path / "e.parquet")  # lists would come back as arrays
-    e = e[:, ["posted", "size", "shop"]]
+    e = e[:, ["posted", "note", "size", "shop"]]
     e.save(tmp_path / "e.parquet")
-    pd.testing.assert_frame_equal(type(e).load(tmp_path / "e.parquet").data, e.data)
+    again = type(e).load(tmp_path / "e.parquet")
+    pd.testing.assert_frame_equal(again.data, e.data)
+    assert again.words == e.words
 
 
 def test_groups_interactions_units_and_audit_know_players():
@@ -146,7 +149,7 @@ def test_the_report_shows_bags(tmp_path):
     path = tmp_path / "report.html"
     write_report(model, TABLE[:60].assign(y=bag_models.target()[:60]), path, target="y")
     page = path.read_text()
-    assert "1 column of dates, 1 column of tags, 1 column of vectors" in page
+    assert "1 column of dates, 1 column of tags, 1 column of vectors, 1 column of text" in page
     assert "2024-" in page
 
 
@@ -165,6 +168,58 @@ def test_a_folder_larger_than_memory_has_bags_too(tmp_path, monkeypatch):
     e = streamed.explain(TABLE[:30])
     np.testing.assert_allclose(e.prediction, streamed.predict(TABLE[:30]), atol=1e-9)
     assert (e.values[TABLE[:30].isna().to_numpy()] == 0).all()
+
+
+def test_reasons_name_the_words_that_drove_them():
+    random = np.random.default_rng(5)
+    notes = [" ".join(random.choice([*bag_models.WORDS, "a", "this"], 6)) for _ in range(700)]
+    X = pd.DataFrame({"note": notes, "x": random.normal(size=700)})
+    y = 2.0 * X["note"].str.contains("broken") + X["x"]
+    model = SASANetRegressor(random_state=0, max_epochs=15, teacher_weight=0).fit(X[:600], y[:600])
+    e, row = model.explain(X[600:]), {"note": "This lid: BROKEN, and late", "x": 0.0}
+    assert model.score(X[600:], y[600:]) > 0.7
+    first = model.explain_one(row).reasons(1)[0]
+    assert first.startswith("note with 'broken'")
+    assert first == model.explain(pd.DataFrame([row])).reasons(0, 1)[0]
+    # What a word adds is the output with it, less the output without it.
+    effect = e.words["note"][0]
+    word = next(iter(effect))
+    hidden = X[600:601].assign(note=X["note"][600].replace(word, ""))
+    pairs = text.buckets_of(text.words_of(hidden["note"][600]))
+    assert pairs  # neighbours of the word become neighbours: nearly, not exactly, the same text
+    gain = model.predict(X[600:601]) - model.predict(hidden)
+    assert abs(gain[0] - effect[word][0]) < 0.5
+    assert e[5:6, ["note"]].words == {"note": [e.words["note"][5]]}
+    assert e[:, ["x"]].words == {}
+    told = model.reasons(X[600:], 1.0, k=1)
+    assert told["reason"].str.contains("note with 'broken'").mean() > 0.5
+    with pytest.raises(AssertionError):  # the twin: of another row they are others
+        assert e[6:7, ["note"]].words == {"note": [e.words["note"][5]]}
+
+
+def test_ids_of_many_levels_are_one_player(monkeypatch, tmp_path):
+    monkeypatch.setattr(ids, "MOST_LEVELS", 200)
+    random = np.random.default_rng(6)
+    shop = random.integers(0, 320, 2400)
+    X = pd.DataFrame({"shop": [f"shop {j}" for j in shop], "x": random.normal(size=2400)})
+    X.loc[::50, "shop"] = None
+    y = np.where(X["shop"].isna(), 0, random.normal(size=320)[shop] * 2) + X["x"]
+    model = SASANetRegressor(random_state=0, max_epochs=20, teacher_weight=0).fit(
+        X[:2000], y[:2000]
+    )
+    assert model.encoder_.columns[0].kind == "ids"
+    assert model.score(X[2000:], y[2000:]) > 0.6
+    shuffled = X[2000:].assign(shop=X["shop"][2000:].sample(frac=1, random_state=0).to_numpy())
+    assert model.score(shuffled, y[2000:]) < 0.3  # the twin that reads other ids
+    e = model.explain(X[2000:])
+    np.testing.assert_allclose(e.prediction, model.predict(X[2000:]), atol=1e-9)
+    assert (e.values[X[2000:].isna().to_numpy()] == 0).all()
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model").predict(X), model.predict(X))
+    with pytest.raises(InvalidInputError, match="got 'shop', a column of ids"):
+        model.to_onnx("x.onnx")
+    with pytest.raises(InvalidInputError, match="got 1 for 'shop', a column of ids"):
+        SASANetRegressor(monotonic_cst={"shop": 1}, **bag_models.QUICK).fit(X, y)
 
 
 @pytest.mark.parametrize("kind", ["tags", "vectors"])

@@ -8,7 +8,7 @@ from sasanet import Architecture, SASANetClassifier, SASANetRegressor
 from sasanet.errors import InvalidInputError
 
 TINY = Architecture(width=8, marginal_layers=(4,))
-QUICK = {"random_state": 0, "max_epochs": 30, "teacher_weight": 0}
+QUICK = {"random_state": 0, "max_epochs": 12, "learning_rate": 0.03, "teacher_weight": 0}
 RANDOM = np.random.default_rng(0)
 X = pd.DataFrame(RANDOM.normal(size=(300, 3)), columns=list("abc"))
 Y = X["a"].to_numpy() + 0.5 * X["b"].to_numpy()

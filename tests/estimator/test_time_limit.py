@@ -27,6 +27,7 @@ def soften(seconds, labels=Y, task="regression"):
     return soften_labels(X, labels, np.ones(len(X)), [None] * 5, settings(seconds, task))
 
 
+@pytest.mark.usefixtures("few_trees")
 def test_without_a_limit_all_rows_teach():
     assert soften(np.inf).n_rows == len(X)
 

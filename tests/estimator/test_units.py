@@ -1,18 +1,25 @@
-"""Attributions of the probability are the Shapley values of the game σ(v(S)), and add up to it."""
+"""Attributions of a probability or a rate are Shapley values of that game, and add up to it."""
 
 import numpy as np
 import pytest
 
-from sasanet import SASANetClassifier
+from sasanet import SASANetClassifier, SASANetRegressor
 from sasanet.errors import InvalidInputError
 from sasanet.explanation.explanation import Explanation
 from sasanet.shapley import exact_shapley
 from small_models import fitted, r2, rows
 
-KINDS = ["binary", "members", "classes"]
+KINDS = ["binary", "members", "classes", "rate"]
 
 
-def probability(model, X):
+def units(model):
+    """Return the units of what a model predicts."""
+    return "response" if isinstance(model, SASANetRegressor) else "probability"
+
+
+def predicted(model, X):
+    if isinstance(model, SASANetRegressor):
+        return model.predict(X)
     found = model.predict_proba(X)
     return found if found.shape[1] > 2 else found[:, 1]
 
@@ -23,15 +30,15 @@ def truth(model, X, groups=None):
 
     def value(masks):
         masks = np.broadcast_to(masks, (len(X), *masks.shape))
-        return model.value(X, masks, groups=groups, units="probability")
+        return model.value(X, masks, groups=groups, units=units(model))
 
     return exact_shapley(value, n_players)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_they_are_the_shapley_values_of_the_probability(kind):
+def test_they_are_the_shapley_values_of_what_is_predicted(kind):
     model, X = fitted(kind), rows(8)
-    found, true = model.explain(X, units="probability"), truth(model, X)
+    found, true = model.explain(X, units=units(model)), truth(model, X)
     assert r2(found.values, true) > 0.999
     raw = model.explain(X)  # the twin: log-odds, made to add up
     gains = (found.prediction - found.base_values) / (raw.prediction - raw.base_values)
@@ -39,18 +46,19 @@ def test_they_are_the_shapley_values_of_the_probability(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_they_add_up_to_the_probability_and_missing_cells_get_nothing(kind):
+def test_they_add_up_to_the_prediction_and_missing_cells_get_nothing(kind):
     model, X = fitted(kind), rows()
-    found = model.explain(X, units="probability")
-    np.testing.assert_allclose(found.prediction, probability(model, X), atol=1e-12)
+    found = model.explain(X, units=units(model))
+    np.testing.assert_allclose(found.prediction, predicted(model, X), atol=1e-12, rtol=1e-12)
     assert (found.values[X.isna().to_numpy()] == 0).all()
-    nothing = model.explain(X[:1] * np.nan, units="probability")
-    np.testing.assert_allclose(found.base_values[:1], probability(model, X[:1] * np.nan))
+    nothing = model.explain(X[:1] * np.nan, units=units(model))
+    np.testing.assert_allclose(found.base_values[:1], predicted(model, X[:1] * np.nan))
     assert (nothing.values == 0).all()
-    assert found.units == "probability"
-    assert "the probability by" in found.reasons(0)[0] or "probability of" in found.reasons(0)[0]
+    name = {"response": "rate", "probability": "probability"}[units(model)]
+    assert found.units == name
+    assert f"the {name} by" in found.reasons(0)[0] or f"the {name} of" in found.reasons(0)[0]
     with pytest.raises(AssertionError):  # the twin: log-odds do not
-        np.testing.assert_allclose(model.explain(X).prediction, probability(model, X), atol=1e-12)
+        np.testing.assert_allclose(model.explain(X).prediction, predicted(model, X), atol=1e-12)
 
 
 def test_over_all_classes_a_feature_moves_no_probability():
@@ -64,9 +72,9 @@ def test_few_players_are_exact(kind):
     model, X = fitted(kind), rows(8)
     names = list(X.columns)
     groups = {"front": names[:3], "middle": names[3:6], "back": names[6:9]}  # 6 players
-    found = model.explain(X, groups=groups, units="probability")
+    found = model.explain(X, groups=groups, units=units(model))
     np.testing.assert_allclose(found.values, truth(model, X, groups), atol=1e-6)
-    np.testing.assert_allclose(found.prediction, probability(model, X), atol=1e-12)
+    np.testing.assert_allclose(found.prediction, predicted(model, X), atol=1e-12, rtol=1e-12)
 
 
 def test_a_row_alone_and_the_order_of_columns_change_nothing():
@@ -88,13 +96,14 @@ def test_they_can_be_refined_and_saved(tmp_path):
     assert Explanation.load(tmp_path / "e.parquet").units == "probability"
 
 
-def test_the_audit_measures_the_probability_game():
-    model, X = fitted("classes"), rows()
+@pytest.mark.parametrize("kind", ["classes", "rate"])
+def test_the_audit_measures_the_game_of_these_units(kind):
+    model, X = fitted(kind), rows()
     model.__dict__.pop("audit_", None)
-    found = model.audit(X, n_rows=8, units="probability")
+    found = model.audit(X, n_rows=8, units=units(model))
     assert found["self-game R²"].value > 0.999
     assert found["additivity gap"].value < 1e-12
-    assert found.units == "probability"
+    assert found.units == {"classes": "probability", "rate": "rate"}[kind]
     assert not hasattr(model, "audit_")
 
 
@@ -113,5 +122,9 @@ def test_other_units_are_refused():
         fitted("number").explain(X, units="probability")
     with pytest.raises(InvalidInputError, match="for classifiers, got a regressor"):
         fitted("number").value(X, [], units="probability")
+    with pytest.raises(InvalidInputError, match=r"that learn log rates .* got objective='squared'"):
+        fitted("number").explain(X, units="response")
+    with pytest.raises(InvalidInputError, match=r"that learn log rates .* got a classifier"):
+        fitted("binary").value(X, [], units="response")
     with pytest.raises(InvalidInputError, match="need the set network"):
         fitted("sequence").explain(X, units="probability")

@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from browsers import opened_browser
-from reported import HOSTILE, credit, hostile, masses, penguins, sequences
+from reported import (
+    HOSTILE,
+    credit,
+    hostile,
+    intervals,
+    masses,
+    penguins,
+    rates,
+    sequences,
+)
 from sasanet.report import write_report
 
 # Cell vectors travel in 16 bits: in a sum of a few dozen that is some 1e-4 of the network's units.
@@ -193,3 +202,34 @@ def test_a_printed_page_has_no_controls(open_report):
     assert page.locator("#waterfall").is_visible()
     assert page.get_by_role("button", name="Actual").is_visible()  # a column's head
     assert len(page.pdf()) > 10_000
+
+
+def test_rates_are_shown_as_such_and_explained_as_logarithms(open_report):
+    model, table = rates()
+    page = open_report(rates, "claims")
+    predicted = model.predict(table[["age", "power", "density"]])[0]
+    page.get_by_role("button", name=f"Show row {table.index[0]}", exact=True).click()
+    shown = page.locator("#row-prediction").inner_text().split(";")[0].removeprefix("Predicted: ")
+    assert float(shown) == pytest.approx(predicted, abs=1e-3)
+    total = number(page, "#line-prediction td.num")
+    assert total == pytest.approx(np.log(predicted), abs=1e-5)
+    assert "the logarithm of claims by" in page.locator("#reasons li").first.inner_text()
+    page.locator("#waterfall input").first.uncheck()
+    known = ("age", "power", "density")
+    first = page.locator("#waterfall input").first.get_attribute("aria-label").removeprefix("Use ")
+    without = value_of(model, table, table.index[0], [name for name in known if name != first])
+    assert number(page, "#from-rest") == pytest.approx(without[0], abs=TOLERANCE)
+
+
+def test_quantiles_are_shown_together_and_explained_one_by_one(open_report):
+    model, table = intervals()
+    page = open_report(intervals, "y")
+    predicted = model.predict(table[["a", "b", "c"]])[0]
+    page.get_by_role("button", name=f"Show row {table.index[0]}", exact=True).click()
+    shown = page.locator("#row-prediction").inner_text().split(";")[0].removeprefix("Predicted: ")
+    found = [float(part.replace("−", "-")) for part in shown.split(" · ")]
+    assert found == pytest.approx(predicted.tolist(), abs=1e-3)
+    assert number(page, "#line-prediction td.num") == pytest.approx(predicted[1], abs=1e-5)
+    page.locator("select.output").first.select_option("2")
+    assert number(page, "#line-prediction td.num") == pytest.approx(predicted[2], abs=1e-5)
+    assert "the q0.9 of y by" in page.locator("#reasons li").first.inner_text()

@@ -14,7 +14,7 @@ from sasanet.errors import InvalidInputError, MissingPackageError
 from sasanet.network.export import PortableNetwork
 from sasanet.report import write_report
 from sasanet.report.caveats import find_caveats
-from sasanet.report.metrics import by_group, measure
+from sasanet.report.metrics import Judged, by_group, measure
 from sasanet.report.packing import pack, pack_fixed, pack_network, packed_size
 from sasanet.report.row_data import MOST_ROWS, _number_kind, fits, row_limit
 from sasanet.report.summary import gather
@@ -35,7 +35,9 @@ def labelled():
 
 def test_measures_are_scikit_learns(labelled):
     labels, predicted = labelled
-    found = {m["name"]: m for m in measure("binary", labels, predicted, np.array([0.5, 0.5]))}
+    found = {
+        m["name"]: m for m in measure("binary", Judged(labels, predicted, np.array([0.5, 0.5])))
+    }
     expected = {
         "Area under the ROC curve": roc_auc_score(labels, predicted[:, 1]),
         "Average precision": average_precision_score(labels, predicted[:, 1]),
@@ -51,16 +53,16 @@ def test_measures_are_scikit_learns(labelled):
 
 def test_intervals_of_large_tables_shrink_with_the_root_of_the_rows(labelled, monkeypatch):
     labels, predicted = labelled
-    whole = measure("binary", labels, predicted, np.array([0.5, 0.5]))[3]
+    whole = measure("binary", Judged(labels, predicted, np.array([0.5, 0.5])))[3]
     monkeypatch.setattr("sasanet.report.metrics._MOST_RESAMPLED", 200)
-    part = measure("binary", labels, predicted, np.array([0.5, 0.5]))[3]
+    part = measure("binary", Judged(labels, predicted, np.array([0.5, 0.5])))[3]
     # Two estimates of one standard error, each from 100 draws: 7 % off, and half the rows.
     assert part["high"] - part["low"] == pytest.approx(whole["high"] - whole["low"], rel=0.3)
 
 
 def test_one_class_has_no_ranking(labelled):
     _, predicted = labelled
-    found = measure("binary", np.ones(400), predicted, np.array([0.5, 0.5]))
+    found = measure("binary", Judged(np.ones(400), predicted, np.array([0.5, 0.5])))
     assert np.isnan(found[0]["value"])
     assert np.isfinite(found[3]["value"])
 
@@ -68,13 +70,15 @@ def test_one_class_has_no_ranking(labelled):
 def test_groups_are_levels_or_quarters(labelled):
     labels, predicted = labelled
     base, chance = np.array([0.5, 0.5]), pd.Series(predicted[:, 1])
-    quarters = by_group("binary", labels, predicted, base, chance)
+    quarters = by_group("binary", Judged(labels, predicted, base), chance)
     assert [group["rows"] for group in quarters] == [100] * 4
     assert quarters[0]["name"].startswith(f"{chance.min():.6g} to ")
     assert quarters[3]["name"].endswith(f" to {chance.max():.6g}")
     assert quarters[0]["predicted"] < 0.25 < 0.75 < quarters[3]["predicted"]
     sides = chance.gt(0.5).map({True: "likely", False: "not"}).where(chance < 0.99, None)
-    found = {group["name"]: group for group in by_group("binary", labels, predicted, base, sides)}
+    found = {
+        group["name"]: group for group in by_group("binary", Judged(labels, predicted, base), sides)
+    }
     assert set(found) <= {"likely", "not", "(missing)"}
     assert found["likely"]["observed"] == pytest.approx(labels[sides == "likely"].mean())
     assert found["likely"]["predicted"] > 0.5 > found["not"]["predicted"]

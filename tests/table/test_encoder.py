@@ -352,13 +352,6 @@ def test_text_never_matches_levels_that_are_numbers():
         np.testing.assert_array_equal(place_column(encoder, ["3"]), [0])
 
 
-def test_too_many_levels_for_float32_are_refused(monkeypatch):
-    monkeypatch.setattr(learning, "_MOST_LEVELS", 2)
-    learn_column(["a", "b"])
-    with pytest.raises(InvalidInputError, match="'x' must have at most 2 levels, got 3"):
-        learn_column(["a", "b", "c"])
-
-
 def test_numbers_of_very_many_columns_have_fewer_knots(monkeypatch):
     wide = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 40)))
     assert set(TableEncoder().fit(wide).places) == {64}  # the twin: without a bound in reach

@@ -119,18 +119,3 @@ def test_many_levels_that_repeat_and_few_rows_are_not_warned_of(monkeypatch):
     monkeypatch.setattr(learning, "_MOSTLY", 0.4)
     with pytest.warns(UniqueLevelsWarning):
         fitted(repeated, 1)
-
-
-def test_of_very_many_levels_the_most_frequent_are_learned(monkeypatch):
-    monkeypatch.setattr(learning, "MOST_LEVELS", 50)
-    ids = [f"id{number:03}" for number in range(60)]
-    repeated = [*ids, *ids[10:30], *ids[10:15]]
-    with pytest.warns(UniqueLevelsWarning, match="more than 50: the 20 most frequent are learned"):
-        found = fitted(repeated, 1).columns[0]
-    assert found.levels == tuple(ids[10:30])
-    with pytest.warns(UniqueLevelsWarning, match="the 0 most frequent"):
-        assert fitted(ids, 1).columns[0].levels == ()
-    assert len(fitted(ids[:50], 1).columns[0].levels) == 50  # few enough for all
-    thrice = [*ids, *ids, *ids[5:]]
-    with pytest.warns(UniqueLevelsWarning, match="the 50 most frequent"):
-        assert fitted(thrice, 1).columns[0].levels == tuple(ids[5:55])

@@ -255,7 +255,7 @@ def test_a_smooth_table_is_foreseen_by_smooth_teachers():
     random = np.random.RandomState(0)
     cells = random.randn(1500, 4).astype(np.float32)
     smooth = cells.sum(1) + random.randn(1500)
-    rough = np.where((cells[:, 0] > 0) ^ (cells[:, 1] > 0.5), 4.0, 0) + random.randn(1500)
+    rough = np.where((cells[:, 0] > 0) ^ (cells[:, 1] > 0.5), 4.0, 0) + 0.3 * random.randn(1500)
 
     def roughness(labels):
         return soften_labels(cells, labels, np.ones(1500), (None,) * 4, settings()).roughness
@@ -333,3 +333,13 @@ def test_few_rows_judge_nobody():
     assert panel._judges(np.ones(999, dtype=bool), 0) is None
     assert len(panel._judges(np.ones(1_000, dtype=bool), 0)) == 100
     assert len(panel._judges(np.ones(50_000, dtype=bool), 0)) == 2_000
+
+
+def test_trees_alone_teach_a_table_of_very_many_columns():
+    def names(n_columns):
+        cells = np.zeros((50, n_columns), dtype=np.float32)
+        data = TeacherData(cells, np.zeros(50), np.ones(50), [None] * n_columns, 0)
+        return [teacher.name for teacher in panel._make_panel(data)]
+
+    assert names(501) == ["trees of 31 leaves"]
+    assert "splines" in names(500)

@@ -20,12 +20,13 @@ from torch import Tensor
 from sasanet.arrays import Floats
 from sasanet.malloc import steady_heap
 from sasanet.network import inference
-from sasanet.network.coalitions import by_feature, random_orders
+from sasanet.network.coalitions import by_feature, nested_orders, random_orders
 from sasanet.network.player_game import Game
 from sasanet.network.sasanet import Contributions, SASANet
 from sasanet.shapley.exact import exact_shapley
 from sasanet.shapley.game import ValueFunction
 
+DrawOrders = Callable[[Tensor, torch.Generator], Tensor]  # of the present players
 MakeContributions = Callable[[Any, Tensor, Tensor], Contributions]  # of a game
 
 EXACT_UP_TO = 12  # present features: 4,096 coalitions per row
@@ -69,6 +70,22 @@ def own_game(
         found = sampled(network, cells[~exact], make, n_orders, generator)
         values[others], variance[others] = found
     return ReferenceValues(values, variance, n_orders if others.any() else 0)
+
+
+def within_groups(
+    network: Game,
+    cells: Tensor,
+    n_orders: int,
+    generator: torch.Generator,
+    membership: Tensor,
+) -> ReferenceValues:
+    """Return the Owen values of v(S): the mean over orders in which groups stand together."""
+
+    def draw(present: Tensor, generator: torch.Generator) -> Tensor:
+        return nested_orders(present, membership, generator)
+
+    make = type(network).value_contributions
+    return ReferenceValues(*sampled(network, cells, make, n_orders, generator, draw), n_orders)
 
 
 def distillation_targets(
@@ -119,6 +136,7 @@ def sampled(
     make_contributions: MakeContributions,
     n_orders: int,
     generator: torch.Generator,
+    draw_orders: DrawOrders = random_orders,
 ) -> tuple[Floats, Floats]:
     """Return the mean contributions along random orders and their reverses, and its variance.
 
@@ -137,7 +155,7 @@ def sampled(
             def pair(
                 contributions: Contributions = contributions, present: Tensor = present
             ) -> Tensor:
-                orders = random_orders(present, generator)
+                orders = draw_orders(present, generator)
                 forward, backward = contributions(orders)
                 return by_feature((forward + backward) / 2, orders)
 

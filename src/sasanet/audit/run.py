@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,19 +28,20 @@ from sasanet.audit.reference import (
     distillation_targets,
     is_enumerated,
     own_game,
+    within_groups,
 )
 from sasanet.checksums import pack_weights
 from sasanet.errors import InvalidInputError
 from sasanet.estimator.explaining import Groups
 from sasanet.estimator.sasanet import SASANetModel
 from sasanet.explanation import Explanation
+from sasanet.explanation.players import read_players
 from sasanet.malloc import steady_heap
 from sasanet.network import inference
 from sasanet.network.coalitions import random_coalitions, random_orders
 from sasanet.network.player_game import Game
 from sasanet.network.sasanet import SASANet
 from sasanet.table.quantities import per_exposure
-from sasanet.table.target import to_probability
 from sasanet.validation import check_integer, our_refusals
 
 _GAP_ORDERS = 16
@@ -59,6 +61,7 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
     method: str = "auto",
     exposure: Any = None,
     interactions: bool = False,
+    within: bool = False,
 ) -> Audit:
     """Measure how faithful a fitted model's attributions are on given rows.
 
@@ -79,7 +82,7 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
         Seed for drawing rows and orders.
     groups : dict of str to list of str, optional
         Audit the attributions of ``explain(X, groups=groups)``.
-    units : {"raw", "probability"}
+    units : {"raw", "probability", "response"}
         Audit the attributions of ``explain(X, units=units)``.
     method : {"auto", "formula", "learned"}
         Audit the attributions of ``explain(X, method=method)``.
@@ -89,6 +92,9 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
         Also compare ``interactions(X, groups=groups)`` of at most 16 rows with the Shapley
         interaction index of the model's own game, enumerated for at most ten players and sampled
         by ``n_orders`` random coalitions per pair for more. It takes its time.
+    within : bool, default=False
+        Audit the attributions of ``explain(X, groups=groups, within=True)``, by orders in which
+        groups stand together.
 
     Returns
     -------
@@ -110,9 +116,11 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
     generator = torch.Generator().manual_seed(seed)
     chosen = torch.randperm(len(cells), generator=generator)[:n_rows]
     rows = table.iloc[chosen.numpy()]
-    explanation = model.explain(rows, groups=groups, units=units, method=method)
-    game = model._game(groups, units)
-    findings = _faithfulness(model, game, explanation, cells[chosen], n_orders, generator)
+    explanation = model.explain(rows, groups=groups, within=within, units=units, method=method)
+    game = model._game(None if within else groups, units)
+    given = explanation, units, cells[chosen]
+    find = _owen_game(model, groups) if within else own_game
+    findings = _faithfulness(model, game, given, find, n_orders, generator)
     if interactions:
         _check_raw(units)
         pairs = model._player_game(groups)
@@ -128,6 +136,12 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
     plain = groups is None and units == "raw"
     by = "learned" if model._explains_quickly(method, plain) else ""
     return replace(about, findings=tuple(findings), calibration=sizes, seconds=seconds, method=by)
+
+
+def _owen_game(model: SASANetModel, groups: Any) -> Callable[..., ReferenceValues]:
+    """Return the function that finds the Owen values of the members of groups."""
+    players = read_players(groups, model.encoder_.names)
+    return partial(within_groups, membership=torch.from_numpy(players.membership))
 
 
 def _check_raw(units: str) -> None:
@@ -182,12 +196,16 @@ def _describe(model: SASANetModel, game: Game, cells: Tensor, n_orders: int, uni
 def _faithfulness(
     model: SASANetModel,
     game: Game,
-    explanation: Explanation,
-    cells: Tensor,
+    given: tuple[Explanation, str, Tensor],
+    find: Callable[..., ReferenceValues],
     n_orders: int,
     generator: torch.Generator,
 ) -> list[Finding]:
-    """Return the findings that need no labels."""
+    """Return the findings that need no labels.
+
+    ``given`` are an explanation, its units and its cells; ``find`` tells what it should be.
+    """
+    explanation, units, cells = given
     network, scale, present = model.network_, model.target_.scale, game.present(cells).numpy()
     phi = explanation.values.reshape(*present.shape, -1) / scale
 
@@ -196,9 +214,9 @@ def _faithfulness(
         return compare(name, phi, reference, present, scale)
 
     raw = model.target_.to_raw(inference.outputs(network, cells).numpy())
-    raw = to_probability(raw) if explanation.units == "probability" else raw
+    raw = model._in_units(raw, units)
     additivity = _timed(lambda: _additivity(explanation.prediction, raw))
-    own = _timed(lambda: errors("self-game", own_game))
+    own = _timed(lambda: errors("self-game", find))
     if network.is_set:
         distillation = [_as_distillation(finding) for finding in own]
     else:

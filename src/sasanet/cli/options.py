@@ -40,6 +40,7 @@ class Units(StrEnum):
 
     raw = "raw"
     probability = "probability"
+    response = "response"
 
 
 class Method(StrEnum):
@@ -114,8 +115,14 @@ GroupsFile = Annotated[
         show_default=False,
     ),
 ]
+Within = Annotated[
+    bool, typer.Option("--within", help="Divide the groups' values among their columns.")
+]
 UnitsOfPhi = Annotated[
-    Units, typer.Option("--units", help="Explain log-odds, or the probability itself.")
+    Units,
+    typer.Option(
+        "--units", help="Explain log-odds or log rates (raw), the probability, or the rate itself."
+    ),
 ]
 MethodOfPhi = Annotated[
     Method,

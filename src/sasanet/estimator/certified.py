@@ -36,6 +36,7 @@ class CertifiedModel(TabularModel):
         method: str = "auto",
         exposure: Any = None,
         interactions: bool = False,
+        within: bool = False,
     ) -> Audit:
         """Measure how true the attributions are on given rows: see :func:`sasanet.audit.audit`.
 
@@ -57,6 +58,7 @@ class CertifiedModel(TabularModel):
             method=method,
             exposure=exposure,
             interactions=interactions,
+            within=within,
         )
         if groups is None and units == "raw" and method == "auto":
             self.audit_ = found

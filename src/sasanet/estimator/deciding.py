@@ -74,9 +74,10 @@ class DecidingModel(ExplainingModel):
             Which class the decision is about, of more than two.
         groups : dict of str to list of str, optional
             As in :meth:`explain`; codes and exclusions then name its players.
-        units : {"raw", "probability"}, default="raw"
+        units : {"raw", "probability", "response"}, default="raw"
             As in :meth:`explain`: the units of attributions, and so their order. Of more than two
-            classes they are always those of the probability.
+            classes they are always those of the probability. The score of a model of log rates is
+            the log rate, with ``"response"`` the rate.
 
         Returns
         -------

@@ -19,8 +19,10 @@ from sasanet.explanation.players import Players, read_players
 from sasanet.network import inference
 from sasanet.network.attribution.closed_form import ClosedFormAttribution
 from sasanet.network.attribution.distilled import can_distil
+from sasanet.network.attribution.probability import Link
 from sasanet.network.player_game import Game, PlayerGame
 from sasanet.network.refinement.effort import read_effort
+from sasanet.network.refinement.pairs import refined_pairs
 from sasanet.network.refinement.run import refined
 from sasanet.network.sasanet import SASANet
 from sasanet.shapley.game import names_to_mask, read_coalitions
@@ -29,6 +31,7 @@ from sasanet.training.distillation import distil
 from sasanet.validation import check_integer, read_choice, read_real
 
 Groups = Mapping[str, Sequence[str]]
+_NAMES = {"probability": "probability", "response": "rate"}  # units of explanations
 _GOOD = 0.998  # R² from which on the learned module explains by default
 _FEWEST_TAUGHT, _MOST_TAUGHT = 4_000, 12_000  # rows, by default
 
@@ -46,6 +49,7 @@ class ExplainingModel(CertifiedModel):
         n_orders: int = 0,
         max_error: float | None = None,
         groups: Groups | None = None,
+        within: bool = False,
         units: str = "raw",
         method: str = "auto",
     ) -> Explanation:
@@ -67,10 +71,14 @@ class ExplainingModel(CertifiedModel):
             Groups of columns, by name: each is one player with a Shapley value of its own, which is
             not the sum of its members'; that is ``explain(X).sum_of_members(groups)``. Other
             columns stay players of their own.
-        units : {"raw", "probability"}, default="raw"
+        within : bool, default=False
+            Divide the value of every group among its columns (Owen values): what each adds while
+            groups come and go as wholes. They add up to ``explain(X, groups=groups)`` by group.
+        units : {"raw", "probability", "response"}, default="raw"
             ``"probability"``, of a classifier: Shapley values of the probability itself, the game
             σ(v(S)). They add up to it, and are no rescaled log-odds. Of two classes it is the
-            probability of the second.
+            probability of the second. ``"response"``, of a regressor whose raw output is a log
+            rate: Shapley values of the rate, which add up to the prediction.
         method : {"auto", "formula", "learned"}, default="auto"
             ``"learned"``: by the module that :meth:`learn_attributions` has taught, many times
             faster; rows unlike those it was taught get the formula's attributions. ``"auto"``: that
@@ -85,6 +93,7 @@ class ExplainingModel(CertifiedModel):
         effort = read_effort(n_orders, max_error)
         table, cells = self._encode(X)
         game = self._game(groups, units)
+        self._check_within(within, groups, effort)
         plain = effort is None and groups is None and units == "raw"
         quickly = self._explains_quickly(method, plain)
         values, totals = inference.attributions_and_outputs(game, cells, quickly)
@@ -95,13 +104,33 @@ class ExplainingModel(CertifiedModel):
             generator = torch.Generator().manual_seed(0)
             values, noise = refined(game, cells, values, totals, wanted, generator)
             errors = noise.numpy() * scale
-        players = None if groups is None else read_players(groups, self.encoder_.names)
+        if within:
+            assert isinstance(game, PlayerGame)
+            values = inference.members(game, cells, values)
+        by_player = groups is not None and not within
+        players = read_players(groups, self.encoder_.names) if by_player else None
         found = self._explanation(table, values.numpy() * scale, errors, players)
-        if units == "raw":
-            return found
-        base = to_probability(self.base_value_)
-        base = np.broadcast_to(base if len(base) > 1 else base[0], found.base_values.shape)
-        return replace(found, base_values=base, units=units)
+        found = replace(found, words=words) if (words := self._words(table, cells)) else found
+        if units != "raw":
+            base = self._in_units(self.base_value_, units)
+            base = np.broadcast_to(base if len(base) > 1 else base[0], found.base_values.shape)
+            found = replace(found, base_values=base, units=_NAMES[units])
+        return replace(found, units=f"{found.units} (within groups)") if within else found
+
+    def _check_within(self, within: bool, groups: Groups | None, effort: Any) -> None:
+        """Refuse values of members without groups, refined, or of several quantiles."""
+        if not within:
+            return
+        if groups is None or effort is not None:
+            what = "no groups" if groups is None else "n_orders or max_error"
+            raise InvalidInputError(
+                "within=True divides the values of groups among their columns by the formula, got "
+                f"{what} beside it; give groups, and no effort"
+            )
+        if len(self.target_.quantiles) > 1:
+            raise InvalidInputError(
+                "within=True needs one output or classes, got several quantiles; fit one quantile"
+            )
 
     def _game(self, groups: Groups | None, units: str = "raw") -> Game:
         """Return the game to explain: the network's own, or with other players or units."""
@@ -109,26 +138,45 @@ class ExplainingModel(CertifiedModel):
         self._check_units(units)
         if groups is None and units == "raw":
             return self.network_
-        base = None if units == "raw" else torch.tensor(self.target_.base, dtype=torch.float64)
-        return self._player_game(groups, base)
+        base = torch.tensor(self.target_.base, dtype=torch.float64)
+        link = None if units == "raw" else Link(base, is_rate=units == "response")
+        return self._player_game(groups, link)
 
-    def _player_game(self, groups: Groups | None, base: Tensor | None = None) -> PlayerGame:
-        """Return the game of groups and single columns; with φ0, that of the probability."""
+    def _player_game(self, groups: Groups | None, link: Link | None = None) -> PlayerGame:
+        """Return the game of groups and single columns; with a link, that of what is predicted."""
         if not self.network_.is_set:
             raise InvalidInputError(
                 "groups, units and interactions need the set network, whose value is a function of "
                 "a sum, got the sequence network; fit one with network='set'"
             )
         players = read_players(groups, self.encoder_.names)
-        return PlayerGame(self.network_, torch.from_numpy(players.membership), base)
+        return PlayerGame(self.network_, torch.from_numpy(players.membership), link)
 
     def _check_units(self, units: str) -> None:
-        read_choice("units", units, ("raw", "probability"))
+        read_choice("units", units, ("raw", *_NAMES))
+        if units == "response" and not self.target_.has_log_link:
+            raise InvalidInputError(
+                "units='response' is for regressors that learn log rates (objective 'poisson', "
+                f"'gamma' or 'tweedie'), got {self._kind()}"
+            )
         if units == "probability" and self.target_.task == "regression":
             raise InvalidInputError(
                 "units='probability' is for classifiers, got a regressor; "
-                "its attributions are in the units of the target already"
+                "its attributions are in the units of the target already, or, of log rates, "
+                "with units='response'"
             )
+
+    def _kind(self) -> str:
+        """Return what the model is, and which units it has, for the sentence of an error."""
+        if self.target_.task == "regression":
+            return f"objective={self.target_.objective!r}, explained in the target's units already"
+        return "a classifier, which has units='probability'"
+
+    def _in_units(self, raw: Floats, units: str) -> Floats:
+        """Return raw predictions in other units: [..., K] → [..., K]."""
+        if units == "raw":
+            return raw
+        return self.target_.to_target(raw) if units == "response" else to_probability(raw)
 
     def learn_attributions(
         self,
@@ -220,7 +268,7 @@ class ExplainingModel(CertifiedModel):
                 "attribution='none' (the ablation SASANet-d); fit one with another attribution"
             )
 
-    def interactions(self, X: Any, *, groups: Groups | None = None) -> Floats:
+    def interactions(self, X: Any, *, groups: Groups | None = None, n_orders: int = 0) -> Floats:
         """Return what every pair of features adds together, by formula.
 
         Parameters
@@ -229,6 +277,9 @@ class ExplainingModel(CertifiedModel):
             Rows; pairs with a missing cell have interaction exactly 0.
         groups : dict of str to list of str, optional
             As in :meth:`explain`: the players are then p groups and single columns.
+        n_orders : int, default=0
+            Refine them: rows with at most 13 present players become exact, pairs of the others are
+            corrected by so many random coalitions each (at least 4), as far as their error allows.
 
         Returns
         -------
@@ -246,10 +297,14 @@ class ExplainingModel(CertifiedModel):
         >>> model.interactions([[1, 5]]).shape
         (1, 2, 2)
         """
+        effort = read_effort(n_orders, None)
         _, cells = self._encode(X)
         game = self._player_game(groups)
         values, _ = inference.attributions_and_outputs(self._game(groups), cells)
-        pairs = inference.interactions(game, cells) / 2
+        pairs = inference.interactions(game, cells)
+        if isinstance(effort, int):
+            pairs = refined_pairs(game, cells, pairs, effort)[0]
+        pairs = pairs / 2
         pairs.diagonal(dim1=1, dim2=2).copy_((values - pairs.sum(2)).mT)
         found = pairs.numpy() * self.target_.scale
         return np.asarray(found[..., 0] if found.shape[-1] == 1 else found)
@@ -287,7 +342,7 @@ class ExplainingModel(CertifiedModel):
         groups : dict of str to list of str, optional
             As in :meth:`explain`: the coalitions are then of its players, in the order of its
             ``feature_names``.
-        units : {"raw", "probability"}, default="raw"
+        units : {"raw", "probability", "response"}, default="raw"
             As in :meth:`explain`.
 
         Returns
@@ -301,7 +356,7 @@ class ExplainingModel(CertifiedModel):
         masks = self._read_coalitions(coalitions, len(cells), players)
         output = inference.coalition_outputs(self.network_, cells, masks)
         values = self.target_.to_raw(output.numpy())
-        values = values if units == "raw" else to_probability(values)
+        values = self._in_units(values, units)
         values = values[..., 0] if values.shape[-1] == 1 else values
         return values if np.ndim(coalitions) == 3 else values[:, 0]
 

@@ -81,7 +81,15 @@ class OneRowModel(TabularModel):
             feature_names=self.encoder_.names,
             output_names=self.target_.output_names,
             units=self.target_.units,
+            words=self._words(self._table_of(row), torch.from_numpy(cells)),
         )
+
+    def _table_of(self, row: Any) -> pd.DataFrame:
+        """Return a row as a table where its words are to be read, else an empty one."""
+        if not self.encoder_.has_text:
+            return _NO_TABLE
+        named = zip(self.encoder_.names, self.encoder_.row_values(row), strict=True)
+        return pd.DataFrame({name: pd.Series([cell], dtype=object) for name, cell in named})
 
     def _encode_one(self, row: Any) -> EncodedTable:
         """Return a row that the methods for tables take; they read nothing but its cells."""

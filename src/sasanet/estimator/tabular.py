@@ -29,6 +29,7 @@ from sasanet.estimator.fitting.data import FitData
 from sasanet.estimator.fitting.device import pick_device
 from sasanet.estimator.fitting.given import Given, Maker, TrainingTable, training_table
 from sasanet.estimator.fitting.survival import Survival, check_seed
+from sasanet.estimator.word_effects import word_effects
 from sasanet.explanation.explanation import Explanation
 from sasanet.explanation.players import Players
 from sasanet.network import inference
@@ -288,6 +289,13 @@ class TabularModel(BaseEstimator):
             units=self.target_.units,
             groups=players.groups if players else {},
         )
+
+    def _words(self, table: pd.DataFrame, cells: Tensor) -> dict[str, Any]:
+        """Return what the words of columns of text add; nothing where there are none."""
+        if not self.encoder_.has_text or len(table) != len(cells):
+            return {}
+        columns, scale = self.encoder_.columns, self.target_.scale
+        return word_effects(self.network_, columns, table, cells, scale)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "network_")

@@ -55,7 +55,9 @@ def decision_reasons(
     def told(i: int, j: int) -> tuple[Any, ...]:
         amount = float(explanation.values[i, j])
         code, sentence = words.get(names[j], (None, None))
-        sentence = sentence or reason(names[j], cells[j][i], amount, explanation.units, None)
+        if not sentence:
+            named = explanation.driving_words(i, names[j], amount)
+            sentence = reason(names[j], cells[j][i], amount, explanation.units, None, named)
         return names[j], code, sentence, amount
 
     for i in np.flatnonzero(refused).tolist():

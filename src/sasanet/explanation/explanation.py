@@ -24,6 +24,7 @@ from sasanet.explanation.html import explanation_html
 from sasanet.explanation.players import read_players
 from sasanet.explanation.selection import by_name, find_name, positions
 from sasanet.explanation.wording import reason
+from sasanet.explanation.words import Words, driving_words, of_output, rows_of
 
 _NEGLIGIBLE = 1e-6  # of a row's strongest attribution: what rounding leaves of nothing
 
@@ -55,6 +56,9 @@ class Explanation:
         Whether every feature of the model is included; false after a selection of features.
     groups : dict of str to tuple of str
         The columns of every feature that is a group of columns; empty if none is.
+    words : dict of str to list of dict
+        Of every feature that is text, for each row: its strongest words and by how much each moves
+        the raw prediction (one number per output), compared with the same text without it.
 
     Examples
     --------
@@ -79,6 +83,7 @@ class Explanation:
     units: str = "log-odds"
     complete: bool = True
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    words: Words = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("values", "base_values", "error_std"):
@@ -92,6 +97,8 @@ class Explanation:
             name: tuple(own) for name, own in self.groups.items() if name in self.feature_names
         }
         object.__setattr__(self, "groups", groups)
+        kept = rows_of(self.words, self.feature_names, range(len(self.values)))
+        object.__setattr__(self, "words", kept)
         _check(self)
         object.__setattr__(self, "data", self.data.set_axis([*self.feature_names], axis=1))
 
@@ -135,6 +142,7 @@ class Explanation:
             feature_names=tuple(self.feature_names[column] for column in j),
             error_std=None if self.error_std is None else self.error_std[i][:, j],
             complete=self.complete and len(j) == self.shape[1],
+            words=rows_of(self.words, self.feature_names, np.arange(len(self))[i].tolist()),
         )
 
     def output(self, name: object) -> Explanation:
@@ -147,6 +155,7 @@ class Explanation:
             output_names=(),
             error_std=None if self.error_std is None else self.error_std[:, :, c],
             units=f"{self.units} of {self.output_names[c]}",
+            words=of_output(self.words, c),
         )
 
     def sum_of_members(self, groups: Mapping[str, Sequence[str]]) -> Explanation:
@@ -262,9 +271,10 @@ class Explanation:
         if k < 1:
             raise InvalidInputError(f"k must be at least 1, got {k=}.")
         n, values, errors = np.arange(len(self)), self.values, self.error_std
-        units = [self.units] * len(self)
+        units, outputs = [self.units] * len(self), [0] * len(self)
         if values.ndim == 3:
             top = self.prediction.argmax(axis=1)
+            outputs = top.tolist()
             units = [f"{self.units} of {self.output_names[c]}" for c in top]
             values, errors = values[n, :, top], None if errors is None else errors[n, :, top]
         strength = np.where(self.data.notna().to_numpy(), np.abs(values), 0.0)
@@ -274,13 +284,19 @@ class Explanation:
         def sentence(i: int, j: int) -> str:
             error = None if errors is None else float(errors[i, j])
             name, value = self.feature_names[j], float(values[i, j])
-            return reason(name, cells[j][i], value, units[i], error)
+            named = self.driving_words(i, name, value, outputs[i])
+            return reason(name, cells[j][i], value, units[i], error, named)
 
         least = _NEGLIGIBLE * strength.max(axis=1, initial=0.0)
         return [
             [sentence(i, j) for j in row if strength[i, j] > least[i]]
             for i, row in enumerate(strongest)
         ]
+
+    def driving_words(self, row: int, feature: str, value: float, output: int = 0) -> list[str]:
+        """Return the words of a text that moved the prediction as its attribution did."""
+        own = self.words.get(feature)
+        return [] if own is None else driving_words(own[row], value, output)
 
     def to_frame(self, wide: bool = False) -> pd.DataFrame:
         """Return the attributions as a table: long and tidy, or ``wide`` with one line per row.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import pandas as pd
 
 from sasanet.arrays import Floats
 from sasanet.explanation.explanation import Explanation
+from sasanet.explanation.words import Words
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,6 +32,8 @@ class RowExplanation:
         Class names for multiclass; empty for one output.
     units : str
         The units of ``values``.
+    words : dict of str to list of dict
+        What the words of a text add: see :class:`~sasanet.Explanation`.
 
     Examples
     --------
@@ -48,6 +51,7 @@ class RowExplanation:
     feature_names: tuple[str, ...]
     output_names: tuple[str, ...] = ()
     units: str = "log-odds"
+    words: Words = field(default_factory=dict)
 
     def __repr__(self) -> str:
         outputs = f"{len(self.output_names)} outputs" if self.output_names else "one output"
@@ -81,4 +85,5 @@ class RowExplanation:
             feature_names=self.feature_names,
             output_names=self.output_names,
             units=self.units,
+            words=self.words,
         )

@@ -21,7 +21,8 @@ from sasanet.explanation.explanation import Explanation, flat
 from sasanet.whole_files import replacing
 
 FORMAT = 1
-NOTED = ("feature_names", "output_names", "units", "complete", "groups")  # stored beside the arrays
+# Stored beside the arrays:
+NOTED = ("feature_names", "output_names", "units", "complete", "groups", "words")
 
 
 def save(e: Explanation, path: str | Path) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from sasanet.table.bags.calendar_names import MONTHS, WEEKDAYS
 
 MISSING = "(missing)"
+_LONGEST_TEXT = 200  # characters of a cell in a sentence
 
 
 def compact(number: float) -> str:
@@ -126,17 +127,31 @@ def cell_in_sentence(cell: Any) -> str:
     return compact(float(cell)) if isinstance(cell, float | np.floating) else str(cell)
 
 
-def reason(feature: str, cell: Any, value: float, units: str, error: float | None) -> str:
+def reason(
+    feature: str,
+    cell: Any,
+    value: float,
+    units: str,
+    error: float | None,
+    words: Sequence[str] = (),
+) -> str:
     """Return one attribution as a sentence, ± its standard error where that is known.
+
+    Of a text the words that drove it are named, of a long one without any its beginning and end.
 
     Examples
     --------
     >>> reason("age", 31, -0.25, "log-odds", error=0.02)
     'age = 31 lowers the log-odds by 0.25 ± 0.02'
+    >>> reason("review", "It came broken.", -0.25, "log-odds", None, ["broken"])
+    "review with 'broken' lowers the log-odds by 0.25"
     """
     amount = compact(abs(value)) + ("" if error is None else f" ± {compact(error)}")
     verb = "raises" if value > 0 else "lowers"
-    return f"{feature} = {cell_in_sentence(cell)} {verb} the {units} by {amount}"
+    if words:
+        return f"{feature} with {', '.join(map(repr, words))} {verb} the {units} by {amount}"
+    said = shorten(cell, _LONGEST_TEXT) if isinstance(cell, str) else cell
+    return f"{feature} = {cell_in_sentence(said)} {verb} the {units} by {amount}"
 
 
 def shorten(text: str, length: int) -> str:

@@ -19,6 +19,18 @@ def random_orders(present: Tensor, generator: torch.Generator) -> Tensor:
     return torch.argsort(keys.masked_fill(~present, 2.0), dim=1)
 
 
+def nested_orders(present: Tensor, membership: Tensor, generator: torch.Generator) -> Tensor:
+    """Draw orders in which the members of each group stand together, absent features last.
+
+    Shape: present [B, N] bool, membership [P, N] bool → orders [B, N] long.
+    """
+    of_groups = torch.rand((len(present), len(membership)), generator=generator)
+    places = of_groups.argsort(1).argsort(1)[:, membership.long().argmax(0).cpu()]
+    keys = places + torch.rand(present.shape, generator=generator)
+    last = float(len(membership)) + 1
+    return torch.argsort(keys.to(present.device).masked_fill(~present, last), dim=1)
+
+
 def reverse_orders(orders: Tensor, sizes: Tensor) -> Tensor:
     """Reverse the present part of each order (the antithetic partner).
 

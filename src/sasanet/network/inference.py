@@ -76,6 +76,19 @@ def attributions_and_outputs(
     return add_up(values.double(), total.double(), present), total.double()
 
 
+def members(game: PlayerGame, cells: Tensor, totals: Tensor) -> Tensor:
+    """Return the Owen values of features within groups that add up to totals.
+
+    Shape: cells [n, N], totals [n, P, K] float64 → [n, N, K].
+    """
+
+    def divide(part: Tensor, chunk: slice) -> tuple[Tensor, ...]:
+        return (game.members(part, totals[chunk].to(part.device)),)
+
+    (result,) = in_chunks(game, cells, 1, divide)
+    return result
+
+
 def interactions(game: PlayerGame, cells: Tensor) -> Tensor:
     """Return the Shapley interaction index of all pairs of players: [n, N] → [n, P, P, K]."""
     n_players = len(game.membership)

@@ -12,9 +12,16 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 # To be held while torch's global generator is seeded or lent out.
 GLOBAL_GENERATOR = threading.RLock()
+_HAS_ONEDNN = (
+    hasattr(torch.ops.mkldnn, "_linear_pointwise")
+    and torch.backends.mkldnn.is_available()
+    and torch.backends.cpu.get_cpu_capability() == "AVX512"
+)
+_WIDE, _MANY = 16, 64  # outputs and rows of a product from where oneDNN pays
 _START = 0.899  # where the rectifier of a ladder is 0.9996
 _LEAST_GAP = 1e-3  # of a gap: so much of it always remains, more than rounding takes
 
@@ -113,6 +120,44 @@ def feed_forward(
             layers += [activation, ByteDropout(dropout)]
         layers.append(nn.Linear(fan_in, fan_out))
     return nn.Sequential(*layers)
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return x Wᵀ + b: [..., D] → [..., E].
+
+    Without gradients many rows are multiplied by oneDNN where the processor has AVX-512: MKL, which
+    torch asks otherwise, leaves it unused on some of these and takes twice the time.
+    """
+    if _HAS_ONEDNN and _suits_onednn(x, weight):
+        found: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
+        return found
+    return F.linear(x, weight, bias)
+
+
+def _suits_onednn(x: Tensor, weight: Tensor) -> bool:
+    """Tell whether a product is large enough, of plain 32-bit numbers, and needs no gradient."""
+    plain = x.device.type == "cpu" and x.dtype == weight.dtype == torch.float32
+    large = weight.shape[0] >= _WIDE and x.numel() >= _MANY * x.shape[-1]
+    return plain and large and not torch.is_grad_enabled()
+
+
+def used_up(layers: nn.Sequential, x: Tensor) -> Tensor:
+    """Return what the layers make of x, which nobody needs any more.
+
+    Without gradients activations are computed in place: a new tensor for each costs more than they
+    do. Shape: [..., D] → [..., K].
+    """
+    if torch.is_grad_enabled() or layers.training:
+        found: Tensor = layers(x)
+        return found
+    for layer in layers:
+        if isinstance(layer, nn.ReLU):
+            x = x.relu_()
+        elif isinstance(layer, nn.Linear):
+            x = linear(x, layer.weight, layer.bias)
+        elif not isinstance(layer, GeneratorDropout):
+            x = layer(x)
+    return x
 
 
 class Ladder(nn.Module):

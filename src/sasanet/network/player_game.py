@@ -6,7 +6,7 @@ v is a function of a *sum*, so a group is a player like any other: its vector is
 cells' vectors, and the same formula gives its own Shapley value. That is not the sum of its
 members' Shapley values, which also count what members add while the rest of the group is absent.
 
-Units may be those of the probability: :mod:`~sasanet.network.attribution.probability`.
+Units may be those of what is predicted: :mod:`~sasanet.network.attribution.probability`.
 
 Sizes: B rows, N features, P players, D the length of a cell vector, M members of the network,
 K outputs, S coalitions.
@@ -28,10 +28,11 @@ from sasanet.network.attribution.closed_form import (
 )
 from sasanet.network.attribution.closer_look import closer_attributions
 from sasanet.network.attribution.interactions import pair_interactions
+from sasanet.network.attribution.owen import owen_values
 from sasanet.network.attribution.probability import (
-    ProbabilityFunction,
+    Link,
+    LinkedFunction,
     expected_growth,
-    gained_probability,
 )
 from sasanet.network.sasanet import Contributions, SASANet, contributions_of_prefixes
 from sasanet.network.set_value import SetFunction, SetValue
@@ -47,13 +48,13 @@ class PlayerGame:
         A network whose marginal module is a set function.
     membership : Tensor [P, N] of bool
         Which features belong to which player; every feature to exactly one.
-    base : Tensor [K], optional
-        φ0, to play for the probability instead of the network's output.
+    link : Link, optional
+        To play for the probability, or the rate, instead of the network's output.
     """
 
     network: SASANet
     membership: Tensor
-    base: Tensor | None = None
+    link: Link | None = None
 
     @property
     def marginal(self) -> SetValue:
@@ -101,9 +102,9 @@ class PlayerGame:
         value = self.marginal.member_values(cells, self.network.present(cells)[:, None])[:, 0]
         own, output = self._vectors(cells), self._in_units(value.mean(1))
         find = closer_attributions if closely else self._formula
-        if self.base is not None:
-            base = self.base.to(cells.device, torch.float32)
-            function = ProbabilityFunction(self.marginal.together, base)
+        if self.link is not None:
+            link = self.link.to(cells.device, torch.float32)
+            function = LinkedFunction(self.marginal.together, link)
             flat, whole = own.flatten(2), output.float()
             ends = _ends(function, flat, present, whole)
             return find(function, present, flat, ends, whole, expected_growth), output
@@ -112,6 +113,17 @@ class PlayerGame:
             ends = _ends(member, vectors, present, value[:, m])
             parts.append(find(member, present, vectors, ends, value[:, m]))
         return torch.stack(parts).mean(0), output
+
+    def members(self, cells: Tensor, totals: Tensor) -> Tensor:
+        """Return the Owen values of all features, which add up to their groups' values.
+
+        Shape: cells [B, N], totals [B, P, K] → [B, N, K].
+        """
+        vectors = self.marginal.cell_vectors(cells, self.network.present(cells))
+        flat = self.marginal.member_vectors(vectors).flatten(2)
+        link = None if self.link is None else self.link.to(cells.device, torch.float32)
+        function = LinkedFunction(self.marginal.together, link)
+        return owen_values(function, flat, self.membership.to(cells.device), totals)
 
     def _formula(self, *given: Any) -> Tensor:
         return ClosedFormAttribution(len(self.membership), points=1).attributions(*given)[0]
@@ -155,9 +167,9 @@ class PlayerGame:
 
     def _in_units(self, outputs: Tensor) -> Tensor:
         """Return outputs of the network in the units of this game: [..., K] → [..., K]."""
-        if self.base is None:
+        if self.link is None:
             return outputs
-        return gained_probability(outputs.double(), self.base.to(outputs.device, torch.float64))
+        return self.link.to(outputs.device, torch.float64).gained(outputs.double())
 
     def _weights(self, cells: Tensor) -> Tensor:
         return self.membership.to(cells.device, torch.float32)

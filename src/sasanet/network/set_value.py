@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from sasanet.network.coalitions import positions, steps_both_ways
 from sasanet.network.embedding.cells import CellEmbedding, TableEmbedding
 from sasanet.network.embedding.memo import RemembersTables
-from sasanet.network.layers import Ladder, feed_forward
+from sasanet.network.layers import Ladder, feed_forward, used_up
 
 _MANY = 8  # coalitions per row
 _LONG = 64  # features, above which cumulative sums are cheaper than a product
@@ -52,7 +52,14 @@ class SetFunction:
 
     def value_of_sums(self, sums: Tensor) -> Tensor:
         """Return v of summed cell vectors: [..., D] → [..., K]; with members [..., M, D]."""
-        return self.bounded(self.rho(sums + self.bias) - self.origin)
+        return self._value(sums + self.bias)
+
+    def value_without(self, total: Tensor, parts: Tensor) -> Tensor:
+        """Return v of a sum without each of its parts: [..., 1, D], [..., N, D] → [..., N, K]."""
+        return self._value(total + self.bias - parts)
+
+    def _value(self, inputs: Tensor) -> Tensor:
+        return self.bounded(used_up(self.rho, inputs).sub_(self.origin))
 
     def bounded(self, raw: Tensor) -> Tensor:
         """Apply the cap, smoothly; quantiles are put in order."""
@@ -177,7 +184,8 @@ class SetValue(RemembersTables):
 
     def cell_vectors(self, cells: Tensor, present: Tensor) -> Tensor:
         """Return ψ of every cell, zero where absent: [B, N, D]."""
-        return self.embedding(cells) * present[..., None]
+        vectors = self.embedding(cells)
+        return vectors if present.all() else vectors * present[..., None]
 
     def contributions(self, vectors: Tensor, present: Tensor, orders: Tensor) -> Tensor:
         """Return Δ along each order: the difference of v between successive prefixes."""
@@ -231,7 +239,7 @@ class SetValue(RemembersTables):
             alone = value_of(own)
         total = own.sum(1, keepdim=True)
         whole = value_of(total) if value is None else value[:, None]
-        last = whole - value_of(total - own)
+        last = whole - self.together.value_without(total, own)
         return torch.stack([alone, last], 2) * present[..., None, None, None], whole[:, 0]
 
     @property

@@ -117,27 +117,28 @@ def expected_growth(rows: Rows, shares: Sequence[float], budget: CellBudget) -> 
     order = squares.sum(2).largest(min(n, sum(budget)))
     large = vectors.take_of_row(order)
     pins, followed = large.slice(1, 0, budget.pinned), large.slice(1, budget.pinned, n)
-    case = [
-        part.numpy() for part in formula.cases(tuple(shares), budget.pinned, torch.float32, _CPU)
-    ]
-    share, present, mixture, by_probability = case
+    case = formula.cases(tuple(shares), budget.pinned, torch.float32, _CPU)
+    t, present, chances, by_presence = (part.numpy() for part in case)
+    n_cases = len(present)
+    share = t.repeat(n_cases)  # of each case of each point, [T·C]
+    mixture = np.kron(np.eye(n_shares, dtype=np.float32), np.ones(n_cases)) * chances.reshape(-1)
     q = share * (1 - share)
     rest = (vectors.sum(1) - pins.sum(1)).unsqueeze(1)
-    mean = rest * share[:, None] + graph.constant(present) @ pins  # [B, C, D]
-    variance = (squares.sum(1) - pins.square().sum(1)).unsqueeze(1) * q[:, None]
-    values, grads = expected_value(rows, mean, variance, followed, q)
+    mean = rest * share[:, None] + graph.constant(np.tile(present, (n_shares, 1))) @ pins
+    variance = (squares.sum(1) - pins.square().sum(1)).unsqueeze(1) * q[:, None]  # [B, T·C, D]
+    values, grads = expected_value(rows, mean, variance, followed, q, mixture)
     slant = mixture * (1 - 2 * share)  # dq/dp
 
     def over_cases(weights: np.ndarray, tensor: Tensor, *shape: int) -> Tensor:
-        """Return weighted sums over the cases: [T, C], [B, C, …] → [B, *shape]."""
+        """Return weighted sums over the cases: [T, T·C], [B, T·C, …] → [B, *shape]."""
         flat = tensor.reshape(0, len(share), -1)
-        return (graph.constant(weights) @ flat).reshape(0, *shape)
+        return (graph.constant(np.float32(weights)) @ flat).reshape(0, *shape)
 
     width = rows.network.bias.shape[1]
     by_mean = over_cases(mixture, grads.mean, n_shares * n_outputs, width)
     by_variance = over_cases(slant, grads.variance, n_shares * n_outputs, width)
     growth = vectors @ by_mean.transpose(0, 2, 1) + squares @ by_variance.transpose(0, 2, 1)
-    by_pin = np.einsum("tc,cp->ptc", mixture, by_probability).reshape(-1, len(share))
+    by_pin = np.einsum("ts,scp->ptsc", np.eye(n_shares), by_presence).reshape(-1, len(share))
     pinned = over_cases(by_pin, values, budget.pinned, n_shares * n_outputs)
     n_followed = min(n, sum(budget)) - budget.pinned
     presence = over_cases(slant, grads.presence, n_shares * n_outputs, n_followed)

@@ -47,36 +47,46 @@ class _Layer:
 
     weight: np.ndarray  # [out, in]
     moments: _Moments
+    slope: Tensor  # the mean over the cases of a point, for all of these
     followed: Tensor  # before the layer, [B, C or 1, M, D]
     explained: Tensor
     left: Tensor
 
 
 def expected_value(
-    rows: Rows, mean: Tensor, variance: Tensor, followed: Tensor, presence_variance: Floats
+    rows: Rows,
+    mean: Tensor,
+    variance: Tensor,
+    followed: Tensor,
+    presence_variance: Floats,
+    mixture: Floats,
 ) -> tuple[Tensor, Gradients]:
-    """Return E[v] of each case [B, C, K], and its gradients.
+    """Return E[v] of each case [B, C, K], and its gradients where all cases of a point move.
 
-    Shape: mean, variance [B, C, D], followed [B, M, D], presence_variance [C].
+    Shape: mean, variance [B, C, D], followed [B, M, D], presence_variance [C], mixture (the chance
+    of each case of each point, 0 for those of others) [T, C].
     """
     q = presence_variance[:, None]
+    of_point = rows.vectors.graph.constant(np.float32((mixture > 0).T @ mixture))
     followed = followed.unsqueeze(1)
     explained = followed.square().sum(2) * q
     mean, layers = mean + rows.bias.unsqueeze(1), []
     for weight, bias in rows.network.layers:
         moments = _activation_moments(rows.network.slope, mean, variance)
-        left = moments.second - moments.first.square() - moments.slope.square() * explained
+        slope = of_point @ moments.slope
+        left = of_point @ (moments.second - moments.first.square()) - slope.square() * explained
         left = left.op("Relu")
-        layers.append(_Layer(weight, moments, followed, explained, left))
+        layers.append(_Layer(weight, moments, slope, followed, explained, left))
         mean = moments.first @ weight.T + bias
-        followed = (followed * moments.slope.unsqueeze(2)) @ weight.T
+        followed = (followed * slope.unsqueeze(2)) @ weight.T
         explained = followed.square().sum(2) * q
         variance = explained + left @ np.square(weight).T
     raw = mean - rows.origin.unsqueeze(1)
     values, by_raw, by_variance = _capped(raw, variance, rows.network.cap)
     each = np.eye(rows.n_outputs)  # [K, K]: one output at a time
     by_raw, by_variance = (part.unsqueeze(2) * each for part in (by_raw, by_variance))
-    return values, _backwards(layers, followed.unsqueeze(2), by_raw, by_variance, q[..., None])
+    reached = followed.unsqueeze(2)
+    return values, _backwards(layers, reached, by_raw, by_variance, q[..., None], of_point)
 
 
 def _capped(raw: Tensor, variance: Tensor, cap: float) -> tuple[Tensor, Tensor, Tensor]:
@@ -92,35 +102,47 @@ def _capped(raw: Tensor, variance: Tensor, cap: float) -> tuple[Tensor, Tensor, 
 
 
 def _backwards(
-    layers: list[_Layer], reached: Tensor, by_mean: Tensor, by_variance: Tensor, q: Floats
+    layers: list[_Layer],
+    reached: Tensor,
+    by_mean: Tensor,
+    by_variance: Tensor,
+    q: Floats,
+    of_point: Tensor,
 ) -> Gradients:
     """Return the gradients by mean and variance of the sum, and by each q.
 
     Shape: reached (the followed features after the last layer) [B, C, 1, M, K], by_mean and
-    by_variance (of its units) [B, C, K, K], q [C, 1, 1].
+    by_variance (of its units) [B, C, K, K], q [C, 1, 1], of_point (the mean over the cases of each
+    point, for all of these) [C, C].
     """
+
+    def mixed(tensor: Tensor, n_units: int) -> Tensor:
+        """Return the mean over the cases of a point for each of them: [B, C, K, D] → the same."""
+        return (of_point @ tensor.reshape(0, len(q), -1)).reshape(0, len(q), -1, n_units)
+
     by_followed: Tensor | None = None
     by_explained = by_variance
     by_presence: Tensor | None = None
     for layer in reversed(layers):
         moments, followed = layer.moments, layer.followed.unsqueeze(2)
-        slope, explained = moments.slope.unsqueeze(2), layer.explained.unsqueeze(2)
+        shared, explained = layer.slope.unsqueeze(2), layer.explained.unsqueeze(2)
+        slope, n_units = moments.slope.unsqueeze(2), layer.weight.shape[1]
         back = reached * by_explained.unsqueeze(3)  # [B, C, K, M, D]
         own = (back * reached).sum(4)
         by_presence = own if by_presence is None else by_presence + own
         back = back * (2 * q[..., None])
         back = (back if by_followed is None else back + by_followed) @ layer.weight
         kept = layer.left.op("Greater", 0.0, kind="BOOL").cast("FLOAT").unsqueeze(2)
-        by_left = (by_variance @ np.square(layer.weight)) * kept
+        by_left = (mixed(by_variance, layer.weight.shape[0]) @ np.square(layer.weight)) * kept
         by_first = by_mean @ layer.weight - moments.first.unsqueeze(2) * by_left * 2.0
-        by_slope = (back * followed).sum(3) - slope * explained * by_left * 2.0
+        by_slope = mixed((back * followed).sum(3), n_units) - shared * explained * by_left * 2.0
         by_mean = by_first * slope + by_slope * moments.curve.unsqueeze(2)
         by_mean = by_mean + by_left * moments.second_by_mean.unsqueeze(2)
         by_variance = by_first * moments.curve.unsqueeze(2) + by_slope * moments.third.unsqueeze(2)
         by_variance = by_variance * 0.5 + by_left * moments.second_by_variance.unsqueeze(2)
-        by_residue = slope.square() * by_left * -1.0
+        by_residue = shared.square() * by_left * -1.0
         if layer is not layers[0]:
-            by_followed = back * slope.unsqueeze(3)
+            by_followed = back * shared.unsqueeze(3)
         reached, by_explained = followed, by_variance + by_residue
     assert by_presence is not None
     # The variance of the sum itself is an input, not a sum over the followed: only the residue.

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
 from sasanet.estimator.sasanet import SASANetModel
+from sasanet.table.quantities import read_exposure
 from sasanet.table.reading import read_table
 
 
@@ -31,6 +32,8 @@ class ReportInputs:
         Name of what is predicted.
     group : Series (n,) or None
         Column to group rows by.
+    exposure : ndarray (n,) or None
+        How much of each row was observed; labels are then rates.
     """
 
     X: pd.DataFrame
@@ -38,10 +41,13 @@ class ReportInputs:
     labels: Floats | None
     target: str
     group: pd.Series | None
+    exposure: Floats | None = None
 
 
-def read_inputs(model: SASANetModel, table: Any, target: Any, group: str | None) -> ReportInputs:
-    """Check a table with its labels and group against the model."""
+def read_inputs(
+    model: SASANetModel, table: Any, target: Any, group: str | None, exposure: Any = None
+) -> ReportInputs:
+    """Check a table with its labels, group and exposure against the model."""
     check_is_fitted(model)
     frame = read_table(table)
     if isinstance(target, str):
@@ -50,9 +56,24 @@ def read_inputs(model: SASANetModel, table: Any, target: Any, group: str | None)
     else:
         y = target
         name = str(getattr(target, "name", None) or "target")
+    amounts = None if exposure is None else _read_exposure(model, frame, y, exposure)
     labels = None if y is None else _read_labels(model, y, len(frame))
+    if labels is not None and amounts is not None:
+        labels = labels / amounts
     series = None if group is None else _column(frame, group, "group")
-    return ReportInputs(_features(model, frame), y, labels, name, series)
+    return ReportInputs(_features(model, frame), y, labels, name, series, amounts)
+
+
+def _read_exposure(model: SASANetModel, frame: pd.DataFrame, y: Any, exposure: Any) -> Floats:
+    """Return how much of each row was observed; refuse it where no rate is judged."""
+    if not model.target_.has_log_link or y is None:
+        what = "no target" if y is None else f"a model of objective={model.target_.objective!r}"
+        raise InvalidInputError(
+            f"exposure must go with the labels of a model of rates, got it with {what}; leave it "
+            "out"
+        )
+    given = _column(frame, exposure, "exposure") if isinstance(exposure, str) else exposure
+    return read_exposure(given, frame)
 
 
 def _read_labels(model: SASANetModel, y: Any, n_rows: int) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,11 +15,39 @@ from sklearn import metrics as sklearn_metrics
 from sasanet.arrays import Floats
 from sasanet.explanation.wording import MISSING
 from sasanet.intervals import bootstrap_half_width
+from sasanet.objectives import POWERS, deviance, pinball
 
-Compute = Callable[[Floats, Floats], float]  # labels, predictions → number
+Compute = Callable[[Floats, Floats, Floats | None], float]  # labels, predictions, weights
 _RESAMPLES, _MOST_RESAMPLED = 100, 20_000  # resamples, and rows in each
 _MOST_GROUPS, _QUARTERS = 12, 4
 _FEWEST_ROWS = 10  # in a group: fewer would say nothing
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What predictions are judged by.
+
+    Attributes
+    ----------
+    labels : ndarray (n,)
+        Class indices, numbers, or rates.
+    predicted : ndarray (n, C), (n,) or (n, Q)
+        Probabilities, numbers, or quantiles.
+    base : ndarray (C,), () or (Q,)
+        The prediction of the base value: when nothing is known.
+    weights : ndarray (n,), optional
+        How much each row counts: its exposure.
+    """
+
+    labels: Floats
+    predicted: Floats
+    base: Floats
+    weights: Floats | None = None
+
+    def take(self, rows: Any) -> Judged:
+        """Return some of the rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        return Judged(self.labels[rows], self.predicted[rows], self.base, weights)
 
 
 @dataclass(frozen=True)
@@ -46,20 +74,18 @@ class Metric:
 
 
 def measure(
-    task: str, labels: Floats, predicted: Floats, base: Floats, most: int | None = None
+    task: str, judged: Judged, quantiles: Sequence[float] = (), most: int | None = None
 ) -> list[dict[str, Any]]:
     """Return the measures of a task, undefined where these labels do not define them.
 
     Parameters
     ----------
-    task : {"binary", "multiclass", "regression"}
+    task : {"binary", "multiclass", "regression", "poisson", "gamma", "tweedie", "quantile"}
         What is predicted.
-    labels : ndarray (n,)
-        Class indices, or numbers.
-    predicted : ndarray (n, C) or (n,)
-        Probabilities, or numbers.
-    base : ndarray (C,) or ()
-        The prediction of the base value: when nothing is known.
+    judged : Judged
+        Labels and predictions.
+    quantiles : sequence of float
+        Those that are predicted.
     most : int, optional
         Return only so many measures, the main ones first.
 
@@ -71,17 +97,16 @@ def measure(
     Examples
     --------
     >>> labels = np.array([1.0, 2.0, 3.0])
-    >>> found = measure("regression", labels, labels, np.array(2.0))
+    >>> found = measure("regression", Judged(labels, labels, np.array(2.0)))
     >>> [(one["name"], one["value"]) for one in found][0]
     ('R²', 1.0)
     """
-    from_base = np.broadcast_to(base, predicted.shape)
-    metrics = _metrics(task)[:most]
-    return [asdict(_with_interval(metric, labels, predicted, from_base)) for metric in metrics]
+    metrics = _metrics(task, quantiles)[:most]
+    return [asdict(_with_interval(metric, judged)) for metric in metrics]
 
 
 def by_group(
-    task: str, labels: Floats, predicted: Floats, base: Floats, group: pd.Series
+    task: str, judged: Judged, group: pd.Series, quantiles: Sequence[float] = ()
 ) -> list[dict[str, Any]]:
     """Return the size, the mean label, the mean prediction and the measures of each group."""
     names = _group_names(group)
@@ -91,10 +116,12 @@ def by_group(
         if rows.sum() < _FEWEST_ROWS:
             continue
         one: dict[str, Any] = {"name": str(name), "rows": int(rows.sum())}
-        if task != "multiclass":
-            shown = predicted[:, 1] if task == "binary" else predicted
-            one |= {"observed": labels[rows].mean(), "predicted": shown[rows].mean()}
-        one["measures"] = measure(task, labels[rows], predicted[rows], base, most=2)
+        part = judged.take(rows)
+        if task == "binary" or part.predicted.ndim == 1:
+            shown = part.predicted[:, 1] if task == "binary" else part.predicted
+            means = (np.average(x, weights=part.weights) for x in (part.labels, shown))
+            one |= dict(zip(("observed", "predicted"), means, strict=True))
+        one["measures"] = measure(task, part, quantiles, most=2)
         found.append(one)
     return found
 
@@ -114,33 +141,39 @@ def _group_names(group: pd.Series) -> pd.Series:
     return pd.Series(pd.Categorical(names.mask(missing, MISSING), categories=[*labels, MISSING]))
 
 
-def _with_interval(metric: Metric, labels: Floats, predicted: Floats, from_base: Floats) -> Measure:
+def _with_interval(metric: Metric, judged: Judged) -> Measure:
     """Return a measure ± 1.96 of its bootstrap standard error over rows."""
+    labels, predicted, weights = judged.labels, judged.predicted, judged.weights
     if not _is_defined(metric, labels):
         return Measure(metric.name, np.nan, np.nan, np.nan, np.nan, metric.better)
-    value = metric.compute(labels, predicted)
-    half = _half_width(metric, labels, predicted)
+    value = metric.compute(labels, predicted, weights)
+    half = _half_width(metric, judged)
     low, high = (float(end) for end in np.clip([value - half, value + half], *metric.bounds))
-    base = metric.compute(labels, from_base)
+    base = metric.compute(labels, np.broadcast_to(judged.base, predicted.shape), weights)
     return Measure(metric.name, value, low, high, base, metric.better)
 
 
-def _half_width(metric: Metric, labels: Floats, predicted: Floats) -> float:
+def _half_width(metric: Metric, judged: Judged) -> float:
     def resampled(rows: NDArray[np.intp]) -> float:
-        if not _is_defined(metric, labels[rows]):
+        part = judged.take(rows)
+        if not _is_defined(metric, part.labels):
             return np.nan
-        return metric.compute(labels[rows], predicted[rows])
+        return metric.compute(part.labels, part.predicted, part.weights)
 
     with config_context(skip_parameter_validation=True, assume_finite=True):
-        return bootstrap_half_width(resampled, len(labels), _RESAMPLES, _MOST_RESAMPLED)
+        return bootstrap_half_width(resampled, len(judged.labels), _RESAMPLES, _MOST_RESAMPLED)
 
 
 def _is_defined(metric: Metric, labels: Floats) -> bool:
     return not metric.needs_spread or len(np.unique(labels)) > 1
 
 
-def _metrics(task: str) -> list[Metric]:
+def _metrics(task: str, quantiles: Sequence[float] = ()) -> list[Metric]:
     share, positive = (0.0, 1.0), (0.0, np.inf)
+    if task in POWERS:
+        return _metrics_of_rates(POWERS[task])
+    if task == "quantile":
+        return _metrics_of_quantiles(quantiles)
     if task == "regression":
         return [
             Metric("R²", _r2, "higher", (-np.inf, 1.0), needs_spread=True),
@@ -159,39 +192,82 @@ def _metrics(task: str) -> list[Metric]:
     ]
 
 
-def _auc(labels: Floats, predicted: Floats) -> float:
+def _metrics_of_rates(power: float) -> list[Metric]:
+    """Return deviances, by exposure where there is one."""
+
+    def explained(labels: Floats, predicted: Floats, weights: Floats | None) -> float:
+        constant = np.full_like(labels, np.average(labels, weights=weights))
+        return 1 - loss(labels, predicted, weights) / loss(labels, constant, weights)
+
+    def loss(labels: Floats, predicted: Floats, weights: Floats | None) -> float:
+        return float(np.average(deviance(labels, predicted, power), weights=weights))
+
+    positive = (0.0, np.inf)
+    return [
+        Metric("D² of the deviance", explained, "higher", (-np.inf, 1.0), needs_spread=True),
+        Metric("Mean deviance", loss, "lower", positive),
+        Metric("Mean absolute error", _mae, "lower", positive),
+    ]
+
+
+def _metrics_of_quantiles(quantiles: Sequence[float]) -> list[Metric]:
+    """Return the pinball loss, the share below each quantile, and the coverage of the interval."""
+
+    def loss(labels: Floats, predicted: Floats, _: Floats | None) -> float:
+        return float(pinball(labels, predicted.reshape(len(labels), -1), quantiles).mean())
+
+    def below(place: int) -> Compute:
+        return lambda labels, predicted, _: float(
+            np.mean(labels <= predicted.reshape(len(labels), -1)[:, place])
+        )
+
+    def inside(labels: Floats, predicted: Floats, _: Floats | None) -> float:
+        return float(np.mean((predicted[:, 0] < labels) & (labels <= predicted[:, -1])))
+
+    share = (0.0, 1.0)
+    found = [Metric("Pinball loss", loss, "lower", (0.0, np.inf))]
+    if len(quantiles) > 1:
+        width = quantiles[-1] - quantiles[0]
+        found.append(Metric("Inside the interval", inside, f"{100 * width:.4g} %", share))
+    return found + [
+        Metric(f"Below q{level:g}", below(place), f"{100 * level:.4g} %", share)
+        for place, level in enumerate(quantiles)
+    ]
+
+
+def _auc(labels: Floats, predicted: Floats, _: Floats | None) -> float:
     return float(sklearn_metrics.roc_auc_score(labels, predicted[:, 1]))
 
 
-def _precision(labels: Floats, predicted: Floats) -> float:
+def _precision(labels: Floats, predicted: Floats, _: Floats | None) -> float:
     return float(sklearn_metrics.average_precision_score(labels, predicted[:, 1]))
 
 
-def _accuracy(labels: Floats, predicted: Floats) -> float:
+def _accuracy(labels: Floats, predicted: Floats, _: Floats | None) -> float:
     return float(np.mean(predicted.argmax(axis=1) == labels))
 
 
-def _cross_entropy(labels: Floats, predicted: Floats) -> float:
+def _cross_entropy(labels: Floats, predicted: Floats, _: Floats | None) -> float:
     return float(row_cross_entropy(labels, predicted).mean())
 
 
-def _brier(labels: Floats, predicted: Floats) -> float:
+def _brier(labels: Floats, predicted: Floats, _: Floats | None) -> float:
     """Return the mean squared error of probabilities, halved for two classes as is usual."""
     observed = np.eye(predicted.shape[1])[labels.astype(int)]
     squares = ((predicted - observed) ** 2).sum(axis=1) / (2 if predicted.shape[1] == 2 else 1)
     return float(squares.mean())
 
 
-def _r2(labels: Floats, predicted: Floats) -> float:
+def _r2(labels: Floats, predicted: Floats, _: Floats | None) -> float:
     return float(sklearn_metrics.r2_score(labels, predicted))
 
 
-def _rmse(labels: Floats, predicted: Floats) -> float:
+def _rmse(labels: Floats, predicted: Floats, _: Floats | None) -> float:
     return float(np.sqrt(np.mean((labels - predicted) ** 2)))
 
 
-def _mae(labels: Floats, predicted: Floats) -> float:
-    return float(np.abs(labels - predicted).mean())
+def _mae(labels: Floats, predicted: Floats, weights: Floats | None) -> float:
+    return float(np.average(np.abs(labels - predicted), weights=weights))
 
 
 def row_cross_entropy(labels: Floats, predicted: Floats) -> Floats:

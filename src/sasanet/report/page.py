@@ -26,6 +26,7 @@ def write_report(
     target: Any = None,
     group: str | None = None,
     groups: Groups | None = None,
+    exposure: Any = None,
 ) -> Path:
     """Write one self-contained HTML page about a model and a table.
 
@@ -49,6 +50,8 @@ def write_report(
     groups : dict of str to list of str, optional
         Groups of columns, as in ``explain``: the page also shows how much each matters as one
         player. Rows, and what can be switched off, stay single features in raw units.
+    exposure : str or array-like (n,), optional
+        Of a model of rates: how much of each row was observed, or the column that says so.
 
     Returns
     -------
@@ -73,7 +76,7 @@ def write_report(
     jinja2 = need_package("jinja2", "report")
     path = Path(path)
     check_can_write(path)
-    text = render(gather(model, table, target, group, groups), jinja2)
+    text = render(gather(model, table, target, group, groups, exposure), jinja2)
     write_whole(path, text.encode("utf-8", errors="replace"))
     return path
 

@@ -63,20 +63,24 @@ def strongest_pairs(model: SASANetModel, rows: EncodedTable, e: Explanation) -> 
         for i, j in zip(first, second, strict=True)
     ]
     order = np.argsort(-sizes, kind="stable")[:_OVERALL]
+    several = len(model.target_.quantiles) > 1
     return {
         "why": "",
         "rows": n,
         "overall": [(*names[k], float(sizes[k])) for k in order],
-        "single": [_of_row(e, i, pairs[i], names) for i in range(min(n, _ROWS_NAMED))],
+        "single": [_of_row(e, i, pairs[i], names, several) for i in range(min(n, _ROWS_NAMED))],
     }
 
 
 def _of_row(
-    e: Explanation, row: int, pairs: Floats, names: list[tuple[str, str]]
+    e: Explanation, row: int, pairs: Floats, names: list[tuple[str, str]], of_quantiles: bool
 ) -> tuple[int, list[tuple[str, str, float]]]:
-    """Return a row's position and its strongest pairs; of classes, for the most likely one."""
+    """Return a row's position and its strongest pairs.
+
+    Of classes it is for the most likely one, of quantiles for the middle one.
+    """
     if pairs.ndim == 2:
-        pairs = pairs[:, int(e.prediction[row].argmax())]
+        pairs = pairs[:, e.shape[2] // 2 if of_quantiles else int(e.prediction[row].argmax())]
     order = np.argsort(-np.abs(pairs), kind="stable")[:_OF_ROW]
     return row, [(*names[k], float(pairs[k])) for k in order]
 

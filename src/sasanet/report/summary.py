@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from sasanet.arrays import Floats
 from sasanet.audit import Audit, audit
 from sasanet.audit.text import conclusion
-from sasanet.errors import InvalidInputError, UnknownLevelWarning
+from sasanet.errors import UnknownLevelWarning
 from sasanet.estimator.explaining import Groups
 from sasanet.estimator.sasanet import SASANetModel
 from sasanet.explanation.explanation import Explanation
@@ -27,9 +26,16 @@ from sasanet.network.export import PortableNetwork, export
 from sasanet.plots.dependence import dependence_data
 from sasanet.report.caveats import Caveat, find_caveats
 from sasanet.report.inputs import ReportInputs, read_inputs
-from sasanet.report.metrics import by_group, measure, row_cross_entropy
+from sasanet.report.metrics import Judged, by_group, measure
 from sasanet.report.packing import pack, pack_network
 from sasanet.report.pairs import group_importance, strongest_pairs
+from sasanet.report.predictions import (
+    base_prediction,
+    describe_target,
+    errors,
+    judged_as,
+    predict,
+)
 from sasanet.report.row_data import (
     MOST_ROWS,
     cell_bytes,
@@ -74,17 +80,17 @@ class Results:
 
 
 def gather(
-    model: SASANetModel, table: Any, target: Any, group: str | None, groups: Groups | None = None
+    model: SASANetModel,
+    table: Any,
+    target: Any,
+    group: str | None,
+    groups: Groups | None = None,
+    exposure: Any = None,
 ) -> Any:
     """Ask the model everything the report needs to know."""
-    if model.target_.has_log_link or len(model.target_.quantiles) > 1:
-        raise InvalidInputError(
-            "A report must be of classes or of one number in the target's units, got a model of "
-            f"objective={model.target_.objective!r}; use audit and explain"
-        )
     with warnings.catch_warnings():  # the page itself lists the unseen levels
         warnings.simplefilter("ignore", UnknownLevelWarning)
-        inputs = read_inputs(model, table, target, group)
+        inputs = read_inputs(model, table, target, group, exposure)
         results = _compute(model, inputs)
         rows = results.shown.encoded
         together = {
@@ -99,19 +105,19 @@ def _compute(model: SASANetModel, inputs: ReportInputs) -> Results:
     encoded = EncodedTable(rows, cells.numpy())
     shown = _choose_rows(model, encoded)
     explanation = model.explain(shown.encoded)
-    predicted = _predict(model, encoded)
-    errors = None
+    predicted, missed = predict(model, encoded), None
     if inputs.labels is not None:
-        errors = _errors(inputs.labels[shown.positions], predicted[shown.positions])
+        known = inputs.labels[shown.positions]
+        missed = errors(model.target_, known, predicted[shown.positions])
     return Results(
         model,
         inputs,
         shown,
         explanation,
         predicted,
-        certificate=_certify(model, encoded, inputs.y),
+        certificate=_certify(model, encoded, inputs),
         without=None if shown.network else _without_each(model, shown.encoded),
-        caveats=find_caveats(explanation.data, shown.encoded.cells, model.encoder_.columns, errors),
+        caveats=find_caveats(explanation.data, shown.encoded.cells, model.encoder_.columns, missed),
     )
 
 
@@ -135,17 +141,17 @@ def _choose_rows(model: SASANetModel, encoded: EncodedTable) -> ShownRows:
     return ShownRows(positions, why if len(encoded) > len(rows) else "", rows, network)
 
 
-def _certify(model: SASANetModel, encoded: EncodedTable, y: Any) -> Audit | None:
+def _certify(model: SASANetModel, encoded: EncodedTable, inputs: ReportInputs) -> Audit | None:
     if len(encoded) < 2:
         return None
-    return audit(model, encoded, y, n_rows=_AUDITED_ROWS, n_orders=_AUDIT_ORDERS)
-
-
-def _predict(model: Any, encoded: EncodedTable) -> Floats:
-    """Return probabilities (n, C), or numbers (n,)."""
-    regression = model.target_.task == "regression"
-    found = model.predict(encoded) if regression else model.predict_proba(encoded)
-    return np.asarray(found, dtype=np.float64)
+    return audit(
+        model,
+        encoded,
+        inputs.y,
+        n_rows=_AUDITED_ROWS,
+        n_orders=_AUDIT_ORDERS,
+        exposure=inputs.exposure,
+    )
 
 
 def _without_each(model: SASANetModel, encoded: EncodedTable) -> Floats:
@@ -153,12 +159,6 @@ def _without_each(model: SASANetModel, encoded: EncodedTable) -> Floats:
     n, d = len(encoded), len(model.encoder_.names)
     masks = np.broadcast_to(~np.eye(d, dtype=bool), (n, d, d))
     return model.value(encoded, masks).reshape(n, d, -1)
-
-
-def _errors(labels: Floats, predicted: Floats) -> Floats:
-    if predicted.ndim == 2:
-        return row_cross_entropy(labels, predicted)
-    return np.abs(labels - predicted)
 
 
 # --- what is written as text -----------------------------------------------------------------
@@ -184,7 +184,7 @@ def _describe(model: SASANetModel, target: str) -> list[tuple[str, str]]:
     columns, shape = model.encoder_.columns, model.network_.architecture
     members = f" of {shape.members} members" if shape.members > 1 else ""
     weights = sum(parameter.numel() for parameter in model.network_.parameters())
-    predicts, base = _describe_target(model, target)
+    predicts, base = describe_target(model, target)
     directions = directions_text(model.encoder_.names, model.monotonic_cst_)
     return [
         ("Kind", f"{type(model).__name__}, a {shape.marginal} network{members}"),
@@ -194,29 +194,6 @@ def _describe(model: SASANetModel, target: str) -> list[tuple[str, str]]:
         ("Base value", base),
         ("Size", f"{weights:,} weights; {_describe_training(model.history_)}"),
     ]
-
-
-def _describe_target(model: SASANetModel, target: str) -> tuple[str, str]:
-    """Return what is predicted, and what is predicted when nothing is known."""
-    base = _base_prediction(model)
-    names = [str(label) for label in model.target_.labels]
-    if model.target_.task == "regression":
-        return target, f"{float(base):.6g}, the mean of the training target"
-    if model.target_.task == "binary":
-        predicts = f"the probability that {target} is {names[1]} (otherwise {names[0]})"
-        return predicts, f"{100 * base[1]:.3g} %, log-odds {model.base_value_[0]:+.3f}"
-    predicts = f"which of {len(names)} classes {target} is: {', '.join(names)}"
-    shares = zip(names, base, strict=True)
-    return predicts, ", ".join(f"{name} {100 * share:.3g} %" for name, share in shares)
-
-
-def _base_prediction(model: SASANetModel) -> Floats:
-    """Return the prediction when nothing is known, as probabilities (C,) or a number ()."""
-    base = model.base_value_
-    if model.target_.task == "regression":
-        return base[0]
-    log_odds = np.array([0.0, base[0]]) if len(base) == 1 else base
-    return np.asarray(softmax(log_odds))
 
 
 def _describe_training(history: list[dict[str, Any]]) -> str:
@@ -231,12 +208,14 @@ def _quality(results: Results, group: str | None) -> dict[str, Any] | None:
     model, inputs = results.model, results.inputs
     if inputs.labels is None:
         return None
-    judged = (model.target_.task, inputs.labels, results.predicted, _base_prediction(model))
+    task, weights = judged_as(model.target_), inputs.exposure
+    judged = Judged(inputs.labels, results.predicted, base_prediction(model), weights)
+    levels = model.target_.quantiles
     return {
         "rows": len(inputs.X),
-        "measures": measure(*judged),
+        "measures": measure(task, judged, levels),
         "group": group,
-        "groups": [] if inputs.group is None else by_group(*judged, inputs.group),
+        "groups": [] if inputs.group is None else by_group(task, judged, inputs.group, levels),
     }
 
 
@@ -272,13 +251,15 @@ def _data(results: Results) -> dict[str, Any]:
     labels = None if inputs.labels is None else inputs.labels[shown.positions]
     return {
         "task": target.task,
+        "link": "log" if target.has_log_link else "",
+        "quantiles": list(target.quantiles) if len(target.quantiles) > 1 else [],
         "target": inputs.target,
         "units": target.units,
         "outputs": list(explanation.output_names) or [_single_output(model, inputs.target)],
         "classes": [str(label) for label in target.labels],
         "base": [float(value) for value in model.base_value_],
         "scale": target.scale,
-        "decimals": _decimals(model),
+        **_decimals(model),
         "rows": pack_rows(explanation, shown.encoded.cells, model.encoder_.columns),
         "actual": None if labels is None else pack(labels, "f8"),
         "caveats": _pack_caveats(results.caveats, len(explanation)),
@@ -293,11 +274,14 @@ def _single_output(model: SASANetModel, target: str) -> str:
     return target if model.target_.task == "regression" else str(model.target_.labels[1])
 
 
-def _decimals(model: SASANetModel) -> int:
-    """Return how many decimals raw predictions are shown with: enough for the target's scale."""
-    if model.target_.task != "regression":
-        return 3
-    return min(max(3 - math.floor(math.log10(model.target_.scale)), 0), 8)
+def _decimals(model: SASANetModel) -> dict[str, int]:
+    """Return how many decimals raw predictions, and rates, are shown with: enough for the scale."""
+    target = model.target_
+    of_raw = target.task == "regression" and not target.has_log_link
+    scale = target.scale if of_raw else 1.0
+    rate = float(base_prediction(model)) if target.has_log_link else 1.0
+    shown = [min(max(3 - math.floor(math.log10(size)), 0), 8) for size in (scale, rate)]
+    return {"decimals": shown[0], "rate_decimals": shown[1]}
 
 
 def _pack_caveats(caveats: list[Caveat], n_rows: int) -> dict[str, Any]:

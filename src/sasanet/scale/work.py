@@ -72,12 +72,14 @@ class Explaining:
     groups: Mapping[str, Sequence[str]] | None = None
     units: str = "raw"
     method: str = "auto"
+    within: bool = False
 
     def columns(self, model: Any) -> list[str]:
         """Return the names of the columns."""
         outputs = explained_outputs(model, self.of_class)
         refined = self.n_orders > 0 or self.max_error is not None
-        players = read_players(self.groups, model.encoder_.names).names
+        groups = None if self.within else self.groups
+        players = read_players(groups, model.encoder_.names).names
         return explanation_columns(players, outputs, self.top, refined)
 
     def frame(self, model: Any, X: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
@@ -91,6 +93,7 @@ class Explaining:
             n_orders=self.n_orders,
             max_error=self.max_error,
             groups=self.groups,
+            within=self.within,
             units=self.units,
             method=self.method,
         )

@@ -248,6 +248,13 @@ def _level(value: Any, column: Column, limits: Limits) -> Cell:
     raise unusable(f"Column {shown(name)} must hold text, numbers, true, false or null.")
 
 
+def _text(value: Any, column: Column, limits: Limits) -> Cell:
+    """Return free text."""
+    if not isinstance(value, str):
+        raise unusable(f"Column {shown(column.name)} must hold text or null, got {_kind(value)}.")
+    return _level(value, column, limits)
+
+
 def _date(value: Any, column: Column, limits: Limits) -> Cell:
     """Return a date or time written in ISO 8601."""
     if not isinstance(value, str) or len(value) > limits.text_length:
@@ -280,4 +287,4 @@ def _list(value: Any, column: Column, limits: Limits) -> Cell:
     return value
 
 
-_READERS = {"number": _number, "dates": _date, "tags": _list, "vectors": _list}
+_READERS = {"number": _number, "dates": _date, "tags": _list, "vectors": _list, "text": _text}

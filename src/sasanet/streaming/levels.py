@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from sasanet.table.columns import family
-from sasanet.table.learning import MOST_LEVELS
 from sasanet.table.reading import Level, read_levels
 
+MOST_LEVELS = 100_000
 _Key = tuple[str, Level]  # True and 1 are one key of a dict: their families tell them apart
 
 

@@ -17,15 +17,15 @@ from sasanet.errors import InvalidInputError
 from sasanet.streaming.levels import LevelSketch
 from sasanet.streaming.quantiles import Moments, QuantileSketch
 from sasanet.streaming.sample import RowSample
+from sasanet.table.bags import ids, text
 from sasanet.table.bags.parts import bag_kind, begin, expand, with_parts
 from sasanet.table.columns import Column
 from sasanet.table.encoder import TableEncoder
 from sasanet.table.learning import (
     averaged,
-    category_column,
     choose_knots,
     column_kind,
-    warn_of_forgotten_levels,
+    warn_of_unique_ids,
 )
 from sasanet.table.reading import read_numbers
 
@@ -45,6 +45,7 @@ class ColumnSketch:
     levels: LevelSketch | None = None
     bag: Column | None = None
     parts: dict[str, ColumnSketch] = field(default_factory=dict)  # of a bag
+    buckets: Any = 0  # of text: how many rows have each
 
     def add(self, series: pd.Series) -> None:
         """Count the cells of more rows."""
@@ -67,7 +68,13 @@ class ColumnSketch:
 
     def _add_parts(self, series: pd.Series) -> None:
         assert self.bag is not None
-        for part, cells in expand(series, self.bag).items():
+        if self.bag.kind == "text":
+            found = text.read(series, self.name)
+            self.buckets = self.buckets + text.counts(found)
+            parts = {text.LENGTH: pd.Series(found.lengths)}
+        else:
+            parts = expand(series, self.bag)
+        for part, cells in parts.items():
             self.parts.setdefault(part, ColumnSketch(part, False)).add(cells)
 
     def merge(self, other: ColumnSketch) -> None:
@@ -91,6 +98,7 @@ class ColumnSketch:
                 "dates in some of them; convert the column."
             )
         self.bag = self.bag or other.bag
+        self.buckets = self.buckets + other.buckets
         for name, part in other.parts.items():
             self.parts.setdefault(name, ColumnSketch(name, False)).merge(part)
 
@@ -111,6 +119,8 @@ class ColumnSketch:
         """Return what the encoder is to remember of the column."""
         if self.bag is not None:
             parts = [part.column(n_knots, min_count) for part in self.parts.values()]
+            if self.bag.kind == "text":
+                return text.with_buckets(self.name, parts[0], self.buckets, min_count)
             return with_parts(self.bag, parts)
         if self.levels is not None:
             return self._category(self.levels, min_count)
@@ -126,9 +136,12 @@ class ColumnSketch:
 
     def _category(self, sketch: LevelSketch, min_count: int) -> Column:
         levels = sketch.levels(min_count)
-        if sketch.lost:
-            warn_of_forgotten_levels(self.name, len(levels))
-        return category_column(self.name, levels)
+        if not sketch.lost and len(levels) <= ids.MOST_LEVELS:
+            return Column(self.name, "category", tuple(levels))
+        counts = {level: count for (_, level), count in sketch.counts.items()}
+        found = ids.id_column(self.name, counts, min_count)
+        warn_of_unique_ids(found)
+        return found
 
 
 def _means(distinct: Floats, counts: Floats, min_count: int) -> tuple[Floats, Floats]:

@@ -23,6 +23,8 @@ _KIND = {  # in words: one column, several
     "dates": ("column of dates", "columns of dates"),
     "tags": ("column of tags", "columns of tags"),
     "vectors": ("column of vectors", "columns of vectors"),
+    "text": ("column of text", "columns of text"),
+    "ids": ("column of ids", "columns of ids"),
 }
 _LARGEST = float(np.finfo(np.float64).max)
 
@@ -61,7 +63,7 @@ class Column:
 
 _PLAIN = ("name", "kind", "levels", "knots", "mean", "std", "seen")
 _BAG = ("name", "kind", "zone", "parts")
-BAGS = ("dates", "tags", "vectors")  # the kinds of bags: see sasanet.table.bags
+BAGS = ("dates", "tags", "vectors", "text", "ids")  # the kinds of bags: see sasanet.table.bags
 
 
 @dataclass(frozen=True)

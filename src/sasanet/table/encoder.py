@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sasanet import errors
 from sasanet.errors import InvalidInputError
-from sasanet.table.bags.parts import expand
+from sasanet.table.bags.parts import place_bag
 from sasanet.table.columns import Column, Columns, column_from_dict, expect, read_fields, rulers_of
 from sasanet.table.learning import learn_column, warn_of_unique_levels
 from sasanet.table.one_row import RowReader, name_diff, place_numbers
@@ -123,6 +123,11 @@ class TableEncoder:
         """How many levels each category has, with the one for unseen levels; ``None``: numbers."""
         return tuple(None if c.kind == "number" else c.places for c in self.rulers)
 
+    @property
+    def has_text(self) -> bool:
+        """Whether any column is free text."""
+        return any(column.kind == "text" for column in self.columns)
+
     def fit(self, X: Any) -> TableEncoder:
         """Learn the columns of a table (anything ``read_table`` reads)."""
         frame = read_table(X)
@@ -170,15 +175,24 @@ class TableEncoder:
             if not column.parts:
                 cells[:, j] = self._placed(frame.iloc[:, j], column, repr(column.name), unseen)
                 continue
-            parts = expand(frame.iloc[:, j], column)
             end = further + len(column.parts) - 1
-            for position, part in zip((j, *range(further, end)), column.parts, strict=True):
-                label = f"{column.name!r} ({part.name})"
-                cells[:, position] = self._placed(parts[part.name], part, label, unseen)
+            found = self._placed_parts(frame.iloc[:, j], column, unseen)
+            for position, part in zip((j, *range(further, end)), found, strict=True):
+                cells[:, position] = part
             further = end
         if unseen and warn:
             self._warn_of_unseen(unseen)
         return cells
+
+    def _placed_parts(
+        self, series: pd.Series, column: Column, unseen: list[str]
+    ) -> list[NDArray[Any]]:
+        """Return the places of the parts of a bag's cells, [n] each."""
+
+        def place(cells: pd.Series, part: Column) -> NDArray[Any]:
+            return self._placed(cells, part, f"{column.name!r} ({part.name})", unseen)
+
+        return place_bag(series, column, place)
 
     def _placed(
         self, series: pd.Series, column: Column, label: str, unseen: list[str]

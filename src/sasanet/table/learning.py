@@ -14,13 +14,11 @@ import pandas as pd
 
 from sasanet import errors
 from sasanet.arrays import Floats
-from sasanet.errors import InvalidInputError
+from sasanet.table.bags import ids, text
 from sasanet.table.bags.parts import bag_kind, begin, expand, with_parts
 from sasanet.table.columns import Column, family
 from sasanet.table.reading import Level, factor, read_levels, read_numbers
 
-_MOST_LEVELS = 2**24  # beyond it float32 cannot tell two neighbouring places apart
-MOST_LEVELS = 100_000  # that are learned of a column: of more, those that most rows have
 _MANY_LEVELS = 1_000  # fewer are no burden, however few rows there are
 _MOSTLY = 0.5  # of the rows
 _TAIL_ROWS = 20  # at each end of a column
@@ -30,7 +28,12 @@ def learn_column(
     series: pd.Series, name: str, n_knots: int, as_category: bool, min_count: int
 ) -> Column:
     """Learn one column, as a category if asked to or if it holds something else than numbers."""
-    if kind := "" if as_category else bag_kind(series):
+    kind = "" if as_category else bag_kind(series)
+    if kind == "text":
+        found = text.read(series, name)
+        length = _learn_numbers(found.lengths, text.LENGTH, n_knots, min_count)
+        return text.with_buckets(name, length, text.counts(found), min_count)
+    if kind:
         bag = begin(series, name, kind)
         parts = expand(series, bag)
         learned = [learn_column(parts[part], part, n_knots, False, min_count) for part in parts]
@@ -38,7 +41,9 @@ def learn_column(
     if column_kind(series, name, as_category) != "category":
         return _learn_numbers(read_numbers(series, name), name, n_knots, min_count)
     levels = _learn_levels(series, name, min_count)
-    return category_column(name, levels)
+    if len(levels) > ids.MOST_LEVELS:
+        return ids.id_column(name, _level_counts(series, name), min_count)
+    return Column(name, "category", tuple(levels))
 
 
 def column_kind(series: pd.Series, name: str, as_category: bool) -> str:
@@ -51,17 +56,12 @@ def column_kind(series: pd.Series, name: str, as_category: bool) -> str:
     return "" if not kinds else "number" if kinds == {"number"} else "category"
 
 
-def category_column(name: str, levels: Sequence[Level]) -> Column:
-    """Return a category with these levels."""
-    if len(levels) > _MOST_LEVELS:
-        what = f"must have at most {_MOST_LEVELS} levels, got {len(levels)}"
-        raise InvalidInputError(f"Column {name!r} {what}. Group its levels or drop it.")
-    return Column(name, "category", tuple(levels))
-
-
 def warn_of_unique_levels(columns: Sequence[Column], n_rows: int) -> None:
     """Warn of categories with another level in most rows: large, and no help for other rows."""
     for column in columns:
+        if column.kind == "ids":
+            warn_of_unique_ids(column)
+            continue
         n_levels = len(column.levels)
         if n_levels >= max(_MANY_LEVELS, _MOSTLY * n_rows):
             errors.warn_user(
@@ -72,35 +72,34 @@ def warn_of_unique_levels(columns: Sequence[Column], n_rows: int) -> None:
             )
 
 
+def warn_of_unique_ids(column: Column) -> None:
+    """Warn of ids of which none comes twice: they say nothing about other rows."""
+    if len(column.parts) == len(ids.HASHES):
+        errors.warn_user(
+            f"Column {column.name!r} should have ids that repeat, got more than "
+            f"{ids.MOST_LEVELS:,} of which hardly any does: they say nothing about other rows; "
+            "drop the column.",
+            errors.UniqueLevelsWarning,
+        )
+
+
+def _level_counts(series: pd.Series, name: str) -> dict[Level, int]:
+    """Return how many rows have each level."""
+    codes, levels = read_levels(series, name)
+    return dict(zip(levels, np.bincount(codes[codes >= 0]).tolist(), strict=True))
+
+
 def _learn_levels(series: pd.Series, name: str, min_count: int) -> list[Level]:
     codes, levels = read_levels(series, name)
     mixed = len(set(map(family, levels))) > 1  # such levels have no order but that of their text
     names: list[Level] = [str(level) for level in levels] if mixed else levels
-    if min_count > 1 or len(names) > MOST_LEVELS:
+    if min_count > 1:
         counts: Counter[Level] = Counter()
         for level, count in zip(names, np.bincount(codes[codes >= 0]).tolist(), strict=True):
             counts[level] += count
-        kept = _most_frequent(counts, name) if len(counts) > MOST_LEVELS else counts
-        names = [level for level in names if kept[level] >= min_count]
+        names = [level for level in names if counts[level] >= min_count]
     names = list(dict.fromkeys(names))
     return names if isinstance(series.dtype, pd.CategoricalDtype) else sorted(names)
-
-
-def _most_frequent(counts: Counter[Level], name: str) -> Counter[Level]:
-    """Return the most frequent levels of very many; one that a single row has is none of them."""
-    kept = Counter({level: n for level, n in counts.most_common(MOST_LEVELS) if n > 1})
-    warn_of_forgotten_levels(name, len(kept))
-    return kept
-
-
-def warn_of_forgotten_levels(name: str, n_kept: int) -> None:
-    """Warn of a column with too many levels to learn all of them."""
-    errors.warn_user(
-        f"Column {name!r} should have levels that repeat, got more than {MOST_LEVELS:,}: the "
-        f"{n_kept:,} most frequent are learned, all others are read as unknown; drop the column if "
-        "it is an id.",
-        errors.UniqueLevelsWarning,
-    )
 
 
 def _learn_numbers(values: Floats, name: str, n_knots: int, min_count: int) -> Column:

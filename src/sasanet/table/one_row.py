@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
-from sasanet.table.bags.parts import expand
+from sasanet.table.bags.parts import place_bag
 from sasanet.table.columns import Column, rulers_of
 from sasanet.table.reading import (
     NUMBERS,
@@ -48,7 +48,9 @@ class RowReader:
         self.columns, self._numbers = columns, numbers
         self._names = [column.name for column in columns]
         self._every_name = set(self._names)
-        self._places: list[Place] = [_ruler(column, numbers) for column in rulers_of(columns)]
+        rulers = rulers_of(columns)
+        self._places: list[Place] = [_ruler(column, numbers) for column in rulers]
+        self._place_of = dict(zip(map(id, rulers), self._places, strict=True))
         self._bags = [j for j, column in enumerate(columns) if column.parts]
         self._known = [_known_places(column) for column in columns]
 
@@ -56,7 +58,7 @@ class RowReader:
         """Return the cells of a row, [1, d], and a note on each level never seen in training."""
         cells = self.values(row)
         if self._bags:
-            return self._read_bags([*cells])
+            return self._read_bags(cells)
         places = np.empty((1, len(cells)), dtype=np.float32)
         unseen = []
         for j, (cell, place) in enumerate(zip(cells, self._places, strict=True)):
@@ -92,22 +94,30 @@ class RowReader:
             places[:, j] = found
         return places
 
-    def _read_bags(self, cells: list[Any]) -> tuple[NDArray[np.float32], list[str]]:
+    def _read_bags(self, cells: Sequence[Any]) -> tuple[NDArray[np.float32], list[str]]:
         """Return the same where some cells are bags: their parts are read as cells of their own."""
-        labels, rulers = [repr(name) for name in self._names], rulers_of(self.columns)
-        for j in self._bags:
-            column = self.columns[j]
-            parts = expand(pd.Series([cells[j]], dtype=object), column)
-            values = [parts[part.name].iloc[0] for part in column.parts]
-            names = [f"{column.name!r} ({part.name})" for part in column.parts]
-            cells[j], labels[j] = values[0], names[0]
-            cells, labels = cells + values[1:], labels + names[1:]
-        places, unseen = np.empty((1, len(cells)), dtype=np.float32), {}
-        for j, (cell, place) in enumerate(zip(cells, self._places, strict=True)):
-            found = places[0, j] = nan if is_missing(cell) else place(cell)
-            if found == 0 and rulers[j].kind != "number":
-                unseen[labels[j]] = f"{labels[j]} {short([cell])}"
-        return places, list(unseen.values())
+        firsts: list[float] = []
+        further: list[float] = []
+        unseen: dict[str, str] = {}
+
+        def read(cell: Any, ruler: Column, label: str) -> float:
+            found = nan if is_missing(cell) else self._place_of[id(ruler)](cell)
+            if found == 0 and ruler.kind != "number":
+                unseen[label] = f"{label} {short([cell])}"
+            return found
+
+        for cell, column in zip(cells, self.columns, strict=True):
+            if not column.parts:
+                firsts.append(read(cell, column, repr(column.name)))
+                continue
+
+            def place(series: pd.Series, part: Column, name: str = column.name) -> NDArray[Any]:
+                return np.array([read(series.iloc[0], part, f"{name!r} ({part.name})")])
+
+            found = place_bag(pd.Series([cell], dtype=object), column, place)
+            firsts.append(found[0][0])
+            further += [part[0] for part in found[1:]]
+        return np.array([firsts + further], dtype=np.float32), list(unseen.values())
 
     def values(self, row: Any) -> Sequence[Any]:
         """Return the cells of a row as given, in the order of training."""

@@ -22,8 +22,11 @@ from sasanet.teachers.stacking import spread
 _HELD_OUT = 0.1  # of the rows seen: they say when to stop
 _MOST_TREES = 1000
 _PATIENCE = 20  # trees without a smaller loss of the held-out rows
+_PATIENCE_OF_NUMBERS = 50  # where trees go on gaining for long
 _SMALL = 10_000  # rows below which what they still gain is noise: there trees stop sooner
 _NO_GAIN, _HARDLY_A_GAIN = 3e-5, 3e-4  # of the labels' spread, in so many trees
+# A penalty of leaves and their size that suit rare classes hide what few rows say of a number.
+_OF_NUMBERS = {"lambda_l2": 1.0, "min_data_in_leaf": 10}
 _ROWS_AT_ONCE = 50_000  # predicted between two looks at the clock
 _SETTINGS = {
     "feature_fraction_bynode": 0.5,
@@ -105,9 +108,12 @@ class Trees:
 
         noise = data.noise
         training = dataset(fitted)
-        gain = _HARDLY_A_GAIN if len(fitted) < _SMALL else _NO_GAIN
+        of_numbers = data.loss == "regression"
+        gain = _HARDLY_A_GAIN if len(fitted) < _SMALL and not of_numbers else _NO_GAIN
         gain *= spread(data.expectations[fitted], data.weights[fitted], data.loss)
-        patience = lightgbm.early_stopping(_PATIENCE, verbose=False, min_delta=gain)
+        patience = lightgbm.early_stopping(
+            _PATIENCE_OF_NUMBERS if of_numbers else _PATIENCE, verbose=False, min_delta=gain
+        )
         return lightgbm.train(
             settings,
             training,
@@ -121,10 +127,12 @@ class Trees:
         objective = data.loss
         power = {"tweedie_variance_power": POWERS[objective]} if objective == "tweedie" else {}
         classes = {"num_class": data.n_classes} if objective == "multiclass" else {}
+        numbers = _OF_NUMBERS if objective == "regression" else {}
         directions = {"monotone_constraints": data.cell_directions} if data.directions else {}
         return (
             _SETTINGS
             | classes
+            | numbers
             | power
             | directions
             | {

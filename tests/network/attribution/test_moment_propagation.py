@@ -10,7 +10,7 @@ from torch import nn
 from sasanet.network.attribution.moment_propagation import activation_moments, expected_value
 from sasanet.network.set_value import SetFunction
 
-CASES, ROWS, FOLLOWED, WIDTH = 2, 3, 4, 10
+POINTS, CASES, ROWS, FOLLOWED, WIDTH = 2, 3, 3, 4, 10
 ACTIVATIONS = {"relu": nn.ReLU(), "leaky": nn.LeakyReLU(0.1)}
 
 
@@ -25,24 +25,31 @@ def make_game(activation, hidden, n_outputs, cap):
     marginal = SetFunction(rho, bias, cap)
     followed = torch.randn(ROWS, FOLLOWED, WIDTH).double()
     presence_variance = torch.tensor([0.2, 0.1]).double()
-    mean = torch.randn(CASES, ROWS, WIDTH).double()
-    extra = torch.rand(CASES, ROWS, WIDTH).double()
+    mean = torch.randn(POINTS, CASES, ROWS, WIDTH).double()
+    extra = torch.rand(POINTS, ROWS, WIDTH).double()
     variance = presence_variance[:, None, None] * followed.square().sum(1) + extra
-    return marginal, mean, variance, followed, presence_variance
+    mixture = torch.rand(POINTS, CASES).double()
+    mixture /= mixture.sum(1, keepdim=True)
+    return marginal, mean, variance, followed, presence_variance, mixture
 
 
-def with_tape(marginal, mean, variance, followed, presence_variance):
-    """Return E[v] by the same formulas, for torch's own gradients; presence_variance [C, B, M]."""
+def with_tape(marginal, mean, variance, followed, presence_variance, mixture):
+    """Return E[v] by the same formulas, for torch's own gradients; presence_variance [T, B, M]."""
+
+    def mixed(of_cases):
+        return torch.einsum("tc,tcbd->tbd", mixture, of_cases)
+
     mean = mean + marginal.bias
     explained = (presence_variance[..., None] * followed.square()).sum(-2)
     for linear in [layer for layer in marginal.rho if isinstance(layer, nn.Linear)]:
-        found = activation_moments(marginal.rho[0], mean, variance)
-        left = (found.second - found.first**2 - found.slope**2 * explained).clamp_min(0)
+        found = activation_moments(marginal.rho[0], mean, variance[:, None])
+        slope = mixed(found.slope)
+        left = (mixed(found.second - found.first**2) - slope**2 * explained).clamp_min(0)
         mean = linear(found.first)
-        followed = (followed * found.slope[..., None, :]) @ linear.weight.T
+        followed = (followed * slope[..., None, :]) @ linear.weight.T
         explained = (presence_variance[..., None] * followed.square()).sum(-2)
         variance = explained + left @ linear.weight.square().T
-    raw = mean - marginal.rho(marginal.bias)
+    raw, variance = mean - marginal.rho(marginal.bias), variance[:, None]
     if not math.isfinite(marginal.cap):
         return raw
     bent = raw / marginal.cap / (1 + math.pi / 2 * variance / marginal.cap**2).sqrt()
@@ -51,23 +58,23 @@ def with_tape(marginal, mean, variance, followed, presence_variance):
 
 def largest_difference(game):
     """Return how far the written gradients are from torch's own, relative to the largest."""
-    marginal, mean, variance, followed, presence_variance = game
-    values, found = expected_value(marginal, mean, variance, followed, presence_variance)
+    marginal, mean, variance, followed, presence_variance, mixture = game
+    values, found = expected_value(*game)
     leaves = (
-        mean.clone(),
+        torch.zeros(POINTS, 1, ROWS, WIDTH).double(),  # moves all cases of a point
         variance.clone(),
         presence_variance[:, None, None].repeat(1, ROWS, FOLLOWED),
     )
     leaves = [leaf.requires_grad_(True) for leaf in leaves]
-    expected = with_tape(marginal, leaves[0], leaves[1], followed, leaves[2])
+    expected = with_tape(marginal, mean + leaves[0], leaves[1], followed, leaves[2], mixture)
     torch.testing.assert_close(values, expected.detach())
     gaps = []
-    for k in range(values.shape[2]):
-        grads = torch.autograd.grad(
-            expected[..., k].sum(), leaves, retain_graph=True, materialize_grads=True
-        )
+    for k in range(values.shape[-1]):
+        of_points = (mixture[..., None] * expected[..., k]).sum()
+        grads = torch.autograd.grad(of_points, leaves, retain_graph=True, materialize_grads=True)
         for ours, theirs in zip((found.mean, found.variance, found.presence), grads, strict=True):
-            gaps.append((ours[..., k] - theirs).abs().max() / theirs.abs().max().clamp_min(1e-9))
+            gap = (ours[..., k] - theirs.view_as(ours[..., k])).abs().max()
+            gaps.append(gap / theirs.abs().max().clamp_min(1e-9))
     return max(gaps).item()
 
 
@@ -114,9 +121,9 @@ def test_moments_are_those_of_a_normal(activation):
 
 
 def test_of_a_sum_that_cannot_vary_the_value_itself_is_expected():
-    marginal, mean, _, followed, _ = make_game(nn.ReLU(), (7,), 1, 2.0)
-    nothing = torch.zeros_like(mean), torch.zeros_like(followed), torch.zeros(CASES).double()
-    values, _ = expected_value(marginal, mean, *nothing)
+    marginal, mean, variance, followed, _, mixture = make_game(nn.ReLU(), (7,), 1, 2.0)
+    nothing = 0 * variance, 0 * followed, torch.zeros(POINTS).double()
+    values, _ = expected_value(marginal, mean, *nothing, mixture)
     raw = marginal.rho(mean + marginal.bias) - marginal.rho(marginal.bias)
     torch.testing.assert_close(values, 2.0 * torch.tanh(raw / 2.0), atol=1e-4, rtol=0)
 
@@ -127,7 +134,8 @@ def test_the_expectation_is_that_of_many_random_sums():
     many = torch.randn(1, 40, WIDTH, generator=generator).double() / 3  # forty small features
     presence_variance = torch.tensor([0.25]).double()
     variance = 0.25 * many.square().sum(1)[None]
-    values, _ = expected_value(marginal, 0.5 * many.sum(1)[None], variance, many, presence_variance)
+    mean, one_case = 0.5 * many.sum(1)[None, None], torch.ones(1, 1).double()
+    values, _ = expected_value(marginal, mean, variance, many, presence_variance, one_case)
     there = (torch.rand(200_000, 40, generator=generator) < 0.5).double()
     raw = marginal.rho(there @ many[0] + marginal.bias) - marginal.rho(marginal.bias)
     drawn = 6.0 * torch.tanh(raw / 6.0)

@@ -33,6 +33,7 @@ def audit(
     ] = False,
     exposure: options.Exposure = None,
     groups: options.GroupsFile = None,
+    within: options.Within = False,
     units: options.UnitsOfPhi = options.Units.raw,
     method: options.MethodOfPhi = options.Method.auto,
     interactions: Annotated[
@@ -67,6 +68,7 @@ def audit(
             n_rows=rows,
             n_orders=orders,
             groups=grouped,
+            within=within,
             units=units,
             method=method,
             exposure=read.exposure,

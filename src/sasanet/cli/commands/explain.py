@@ -33,6 +33,7 @@ def explain(
     ] = None,
     of_class: options.OfClass = None,
     groups: options.GroupsFile = None,
+    within: options.Within = False,
     units: options.UnitsOfPhi = options.Units.raw,
     method: options.MethodOfPhi = options.Method.auto,
     row_name: options.RowName = None,
@@ -59,7 +60,7 @@ def explain(
 
     fitted = load_model(model, terminal)
     grouped = read_object(groups, "--groups", '{"address": ["street", "zip"]}')
-    work = Explaining(orders, max_error, top, of_class, grouped, units, method)
+    work = Explaining(orders, max_error, top, of_class, grouped, units, method, within)
     if as_folder:
         write_folder(terminal, fitted, table, out, work, row_name, force)
         return

@@ -22,6 +22,9 @@ def interactions(
     top: Annotated[int, typer.Option(help="Strongest pairs of every row to write.", min=1)] = 10,
     of_class: options.OfClass = None,
     groups: options.GroupsFile = None,
+    orders: Annotated[
+        int, typer.Option(help="Refine by sampling N coalitions per pair.", min=0)
+    ] = 0,
     row_name: options.RowName = None,
     encoding: options.Encoding = "utf-8",
     force: options.Force = False,
@@ -52,7 +55,7 @@ def interactions(
     start = time.perf_counter()
     with terminal.progress(f"explaining {table.name}") as tick, open_writer(out) as writer:
         for X, rows in batches:
-            found = fitted.interactions(X, groups=grouped)
+            found = fitted.interactions(X, groups=grouped, n_orders=orders)
             found = found if of_class is None else found[..., labels.index(of_class)]
             writer.write(interaction_frame(found, names, top, rows))
             tick(batches.table.share_read())

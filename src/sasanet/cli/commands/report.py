@@ -23,6 +23,7 @@ def report(
         str | None, typer.Option(help="Column to group rows by.", show_default=False)
     ] = None,
     groups: options.GroupsFile = None,
+    exposure: options.Exposure = None,
     encoding: options.Encoding = "utf-8",
     force: options.Force = False,
 ) -> None:
@@ -34,13 +35,21 @@ def report(
 
     grouped = read_object(groups, "--groups", '{"address": ["street", "zip"]}')
     fitted = load_model(model, terminal)
-    read = read_rows(terminal, fitted, table, encoding, target, group)
+    read = read_rows(terminal, fitted, table, encoding, target, group, exposure)
     frame = read.X
     if group:
         frame[group] = read.group
     if target:
         frame[target] = read.y
     with terminal.progress(f"writing {out.name}"):
-        write_report(fitted, frame, out, target=target, group=group, groups=grouped)
+        write_report(
+            fitted,
+            frame,
+            out,
+            target=target,
+            group=group,
+            groups=grouped,
+            exposure=read.exposure,
+        )
     terminal.say(f"Report on {len(frame):,} rows written to {out}.")
     terminal.result({"out": str(out), "rows": len(frame)})

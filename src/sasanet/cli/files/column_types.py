@@ -53,6 +53,13 @@ def pick(table: Table, wanted: Sequence[str], option: str) -> list[str]:
     return found
 
 
+def pick_one(table: Table, name: str | None, option: str) -> list[str]:
+    """Return the column named by an option that takes one, in a list; no name, no column."""
+    if name is not None and name not in table.names:
+        raise InvalidInputError(_no_column(table, name, option))
+    return [] if name is None else [name]
+
+
 def _no_column(table: Table, name: str, option: str) -> str:
     close = [other for other in table.names if other.lower() == name.lower()]
     close = close or difflib.get_close_matches(name, table.names)

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from sasanet.cli.files.column_types import infer_column, infer_columns, pick, refuse_unlabelled
+from sasanet.cli.files.column_types import (
+    infer_column,
+    infer_columns,
+    pick,
+    pick_one,
+    refuse_unlabelled,
+)
 from sasanet.cli.files.reading import read_whole
 from sasanet.cli.files.tables import Chunk, Table
 from sasanet.cli.options import Task
@@ -55,8 +61,8 @@ def read_training_table(
     exposure: str | None = None,
 ) -> TrainingTable:
     """Read a whole table to learn from."""
-    [target] = pick(table, [target], "--target")
-    amount = pick(table, [exposure] if exposure else [], "--exposure")
+    [target] = pick_one(table, target, "--target")
+    amount = pick_one(table, exposure, "--exposure")
     left_out = {target, *amount, *pick(table, exclude or (), "--exclude")}
     codes = [n for n in pick(table, categorical or (), "--categorical") if n not in left_out]
     names = [name for name in table.names if name not in left_out]

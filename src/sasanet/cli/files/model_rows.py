@@ -16,7 +16,7 @@ from sasanet.cli.files.column_types import (
     check_columns,
     infer_column,
     labels_as_trained,
-    pick,
+    pick_one,
 )
 from sasanet.cli.files.reading import no_rows, open_table, read_whole
 from sasanet.cli.terminal import Terminal
@@ -65,8 +65,8 @@ class RowBatches:
         self.model = model
         self.table = open_table(path, encoding)
         check_columns(self.table, model.encoder_.names)
-        self.row_name = pick(self.table, [row_name], "--id")[0] if row_name else None
-        self.exposure = pick(self.table, [exposure], "--exposure")[0] if exposure else None
+        self.row_name = next(iter(pick_one(self.table, row_name, "--id")), None)
+        self.exposure = next(iter(pick_one(self.table, exposure, "--exposure")), None)
         if self.row_name in (ROW, *outputs):
             raise InvalidInputError(
                 f"--id must differ from the columns that are written, got {row_name!r}; "
@@ -115,9 +115,9 @@ def read_rows(
     source = open_table(path, encoding)
     names = list(model.encoder_.names)
     check_columns(source, names)
-    extra = pick(source, [target] if target else [], "--target")
-    extra += pick(source, [group] if group else [], "--group")
-    extra += pick(source, [exposure] if exposure else [], "--exposure")
+    extra = pick_one(source, target, "--target")
+    extra += pick_one(source, group, "--group")
+    extra += pick_one(source, exposure, "--exposure")
     with terminal.progress(f"reading {path.name}") as tick:
         chunk = read_whole(source, list(dict.fromkeys([*names, *extra])), tick)
     X = as_trained(chunk, model.encoder_.columns)

@@ -23,6 +23,7 @@ from sasanet.estimator.fitting.in_memory import TableInMemory
 from sasanet.estimator.fitting.streamed import StreamedTable
 from sasanet.streaming.parts import Reader, Roles
 from sasanet.streaming.scratch import scratch_folder
+from sasanet.table.bags.text import N_BUCKETS, holds_text
 from sasanet.table.encoder import TableEncoder
 from sasanet.table.quantities import per_exposure
 from sasanet.table.reading import read_table
@@ -71,7 +72,7 @@ def training_table(given: Given, maker: Maker, seed: Any, start: float) -> Itera
     name, given = maker.name, given.per_exposure()
     if given.target is None and not is_source(given.X):
         table = read_table(given.X)
-        if table.size <= MOST_CELLS:
+        if n_cells(table) <= MOST_CELLS:
             yield TableInMemory(name, given.X, given.y, given.sample_weight, start)
             return
         source, roles = _join(name, table, given)
@@ -113,15 +114,13 @@ def _open(estimator: str, given: Given) -> tuple[Source, Roles]:
 
 def _read_small(source: Source) -> tuple[Source, pd.DataFrame | None]:
     """Return the whole table where it is small, else a source of all its rows."""
-    if source.n_rows is not None and source.names is not None:
-        if source.n_rows * len(source.names) > MOST_CELLS:
-            return source, None
-        return source, _concatenated(list(source.frames(None, _ROWS_AT_ONCE)))
+    if source.n_rows and source.names and source.n_rows * len(source.names) > MOST_CELLS:
+        return source, None
     frames, cells = source.frames(None, _ROWS_AT_ONCE), 0
     read: list[pd.DataFrame] = []
     for frame in frames:
         read.append(frame)
-        cells += frame.size
+        cells += n_cells(frame)
         if cells > MOST_CELLS:
             whole = chain(read, frames) if source.once else None
             return (source if whole is None else replace(open_source(whole), once=True)), None
@@ -147,6 +146,12 @@ def _join(estimator: str, table: pd.DataFrame, given: Given) -> tuple[Source, Ro
     ]
     found = Source(lambda: iter(parts), None, len(table), len(parts))
     return found, Roles(_TARGET, None if counted is None else _WEIGHT)
+
+
+def n_cells(table: pd.DataFrame) -> int:
+    """Return about how many cells a table is encoded in: a text has one for each bucket."""
+    texts = sum(holds_text(table.iloc[:, j]) for j in range(table.shape[1]))
+    return table.size + len(table) * N_BUCKETS * texts
 
 
 @dataclass(frozen=True)

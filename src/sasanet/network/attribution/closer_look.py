@@ -3,7 +3,7 @@
 What :mod:`~sasanet.network.attribution.closed_form` leaves out is mostly two things: the curve of
 the profile between the four points of the integral, and how far the sum over a random coalition is
 from normal. So the integral takes both ends, the slopes there (from the values of all pairs of
-players) and three points inside, and four cells are pinned.
+players) and three points inside, and six cells are pinned.
 
     ∫f ≈ w (f(0) + f(1)) + w' (f'(0) − f'(1)) + u (f(1/5) + f(4/5)) + u' f(1/2)
 
@@ -32,7 +32,7 @@ from sasanet.network.attribution.closed_form import (
     expected_growth,
 )
 
-BUDGET = CellBudget(4, 16)
+BUDGET = CellBudget(6, 8)
 POINTS = (1 / 5, 1 / 2, 4 / 5)
 LOBATTO = (0.5 - math.sqrt(3 / 28), 0.5, 0.5 + math.sqrt(3 / 28))
 LOBATTO_WEIGHTS = (1 / 20, 49 / 180, 16 / 45)  # of each end, each inner point and the middle

@@ -1,12 +1,14 @@
-"""The probability game: what each player adds to the probability itself, not to its log-odds.
+"""The game of what is predicted: what each player adds to a probability, or to a rate, itself.
 
-The game is w(S) = σ(φ0 + v(S)) − σ(φ0), with the softmax for several classes. It is no longer a sum
-over the members of the network, but still a function of sums, so the same formula applies: its
-expectation F(p) = E[w(S)] is needed at two points (:mod:`~.closed_form`), and there
+The game is w(S) = g(φ0 + v(S)) − g(φ0), where g is σ, the softmax for several classes, or exp where
+log rates are learned. It is no longer a sum over the members of the network, but still a function
+of sums, so the same formula applies: its expectation F(p) = E[w(S)] is needed at two points
+(:mod:`~.closed_form`), and there
 
 - mean and variance of the sum go through the layers to v (:mod:`~.moment_propagation`);
 - E[σ(z)] of a normal z is computed by Gauss–Hermite quadrature. For several classes it is that of
   each pair, E[σ(z_k − z_l)], put together as in 1 / softmax_k = 1 + Σ_{l≠k} (1 / σ(z_k − z_l) − 1);
+- E[exp(z)] of a normal z is exp(mean + variance / 2);
 - ∂F/∂p_i comes from autograd.
 
 Sizes: B rows, P players, M members of the network, D the length of a cell vector, T points of the
@@ -17,7 +19,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -33,31 +35,52 @@ _NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(9)  # exact to degree
 _TINY = 1e-12  # keeps the gradient of a standard deviation finite where nothing varies
 
 
-def gained_probability(outputs: Tensor, base: Tensor) -> Tensor:
-    """Return by how much outputs change the probability of the base value: [..., K], [K].
+@dataclass(frozen=True)
+class Link:
+    """From raw outputs to what is predicted: g.
 
-    One output is the log-odds of the second of two classes. No output, no change: exactly 0.
+    One output is the log-odds of the second of two classes, or the logarithm of a rate.
     """
-    if len(base) == 1:
-        return torch.sigmoid(base + outputs) - torch.sigmoid(base)
-    return torch.softmax(base + outputs, -1) - torch.softmax(base, -1)
+
+    base: Tensor  # φ0, [K]
+    is_rate: bool = False
+
+    def gained(self, outputs: Tensor) -> Tensor:
+        """Return g(φ0 + outputs) − g(φ0): [..., K]. No output, no change: exactly 0."""
+        base = self.base
+        if self.is_rate:
+            return base.exp() * outputs.expm1()
+        if len(base) == 1:
+            return torch.sigmoid(base + outputs) - torch.sigmoid(base)
+        return torch.softmax(base + outputs, -1) - torch.softmax(base, -1)
+
+    def mean(self, outputs: _Moments) -> Tensor:
+        """Return E[g(φ0 + v)] for a normal v: → [C, T, B, K]."""
+        if self.is_rate:
+            return (outputs.mean + self.base + outputs.spread.square().sum(-2) / 2).exp()
+        return _mean_probability(outputs, self.base)
+
+    def to(self, device: torch.device, dtype: torch.dtype) -> Link:
+        """Return the same with φ0 on a device, in a precision."""
+        return replace(self, base=self.base.to(device, dtype))
 
 
 @dataclass(frozen=True)
-class ProbabilityFunction:
-    """The probability game as a function of the sum of a coalition's vectors, of all members."""
+class LinkedFunction:
+    """The game in other units as a function of the sum of a coalition's vectors, of all members."""
 
     function: SetFunction  # whose bias is [M, D]
-    base: Tensor  # φ0, [K]
+    link: Link | None  # none: the outputs themselves
 
     def value_of_sums(self, sums: Tensor, /) -> Tensor:
         """Return w(S): the sums of all members, end to end, [..., M·D] → [..., K]."""
         members = sums.unflatten(-1, self.function.bias.shape)
-        return gained_probability(self.function.value_of_sums(members).mean(-2), self.base)
+        outputs = self.function.value_of_sums(members).mean(-2)
+        return outputs if self.link is None else self.link.gained(outputs)
 
 
 def expected_growth(
-    function: ProbabilityFunction, vectors: Tensor, shares: Sequence[float], budget: CellBudget
+    function: LinkedFunction, vectors: Tensor, shares: Sequence[float], budget: CellBudget
 ) -> Tensor:
     """Return ∂F/∂p_i where every player is present with the same probability t.
 
@@ -66,7 +89,7 @@ def expected_growth(
     with torch.enable_grad():
         ones = vectors.new_ones(len(shares), *vectors.shape[:2])
         chances = (ones * vectors.new_tensor(shares)[:, None, None]).requires_grad_()
-        expected = _expected_probability(function, vectors, chances, budget)
+        expected = expected_response(function, vectors, chances, budget)
         found = [
             torch.autograd.grad(part.sum(), chances, retain_graph=True)[0]
             for part in expected.unbind(-1)
@@ -74,10 +97,10 @@ def expected_growth(
     return torch.stack(found, -1).permute(1, 2, 0, 3)
 
 
-def _expected_probability(
-    function: ProbabilityFunction, vectors: Tensor, chances: Tensor, budget: CellBudget
+def expected_response(
+    function: LinkedFunction, vectors: Tensor, chances: Tensor, budget: CellBudget
 ) -> Tensor:
-    """Return E[σ(φ0 + v(S))], where each player is present with its own chance.
+    """Return E[g(φ0 + v(S))], where each player is present with its own chance.
 
     The largest players are pinned: the expectation is the exact mixture over whether they are
     present. The next ones are followed through the layers.
@@ -103,7 +126,8 @@ def _expected_probability(
         _take(vectors, followed).unflatten(-1, shape),
         varying,
     )
-    return (mixture[..., None] * _mean_probability(outputs, function.base)).sum(0)
+    means = outputs.mean if function.link is None else function.link.mean(outputs)
+    return (mixture[..., None] * means).sum(0)
 
 
 def _take(vectors: Tensor, chosen: Tensor) -> Tensor:

@@ -112,7 +112,7 @@ function dependenceFigure(feature, output, units) {
   return figure;
 }
 
-function calibrationFigure(found, task) {
+function calibrationFigure(found, task, ofQuantiles) {
   const width = 320, height = 300, left = 56, right = 308, top = 10, bottom = 258;
   const bins = found.bins, ends = bins.flatMap((b) => [b.predicted, b.observed, b.low, b.high]).filter((v) => v !== null);
   const low = task === "regression" ? Math.min(...ends) : 0, high = task === "regression" ? Math.max(...ends) : Math.max(...ends, 0.1);
@@ -129,8 +129,8 @@ function calibrationFigure(found, task) {
     if (bin.low !== null) svg.append(make("line", { class: "whisker", x1: x(bin.predicted), x2: x(bin.predicted), y1: y(bin.low), y2: y(bin.high) }));
     svg.append(make("circle", { class: "dot", cx: x(bin.predicted), cy: y(bin.observed), r: 3.4 }));
   }
-  svg.append(make("text", { x: (left + right) / 2, y: height - 6, "text-anchor": "middle" }, task === "regression" ? "predicted" : "predicted probability"));
-  svg.append(make("text", { x: -(top + bottom) / 2, y: 11, transform: "rotate(-90)", "text-anchor": "middle" }, task === "regression" ? "observed" : "observed share"));
+  svg.append(make("text", { x: (left + right) / 2, y: height - 6, "text-anchor": "middle" }, ofQuantiles ? "quantile" : task === "regression" ? "predicted" : "predicted probability"));
+  svg.append(make("text", { x: -(top + bottom) / 2, y: 11, transform: "rotate(-90)", "text-anchor": "middle" }, ofQuantiles ? "share below" : task === "regression" ? "observed" : "observed share"));
   return svg;
 }
 

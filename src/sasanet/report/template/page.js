@@ -7,7 +7,8 @@ const at = (id) => document.getElementById(id);
 const state = { row: 0, known: [], output: 0, whole: false, found: [], page: 0, sort: "row", down: false, figures: FIGURES };
 
 function unitsOf(output) {
-  if (DATA.task === "regression") return DATA.target;
+  if (DATA.quantiles.length) return `${DATA.outputs[output]} of ${DATA.target}`;
+  if (DATA.task === "regression") return DATA.link === "log" ? `logarithm of ${DATA.target}` : DATA.target;
   return DATA.task === "binary" ? "log-odds" : `log-odds of ${DATA.outputs[output]}`;
 }
 
@@ -17,7 +18,7 @@ function sortKey(row) {
   if (state.sort === "row") return row;
   if (state.sort === "error") return ROWS.error(row);
   const raw = ROWS.raw(row);
-  return DATA.task === "multiclass" ? probabilities(raw)[ROWS.likeliest(row)] : raw[0];
+  return DATA.task === "multiclass" ? probabilities(raw)[ROWS.likeliest(row)] : raw[ROWS.likeliest(row)];
 }
 
 function findRows() {
@@ -88,7 +89,7 @@ function showRows() {
 function openRow(row) {
   state.row = row;
   state.known = ROWS.columns.map(() => true);
-  if (DATA.task === "multiclass") state.output = ROWS.likeliest(row);
+  if (DATA.task === "multiclass" || DATA.quantiles.length) state.output = ROWS.likeliest(row);
   for (const line of at("rows").tBodies[0].rows) {
     if (Number(line.dataset.row) === row) line.setAttribute("aria-current", "true");
     else line.removeAttribute("aria-current");
@@ -184,7 +185,8 @@ function switchAll(on) {
 function showWhatIf() {
   const row = state.row, output = state.output, all = ROWS.raw(row), value = ROWS.value(row, state.known);
   const off = ROWS.strongest(row, output).filter((j) => !state.known[j] && !ROWS.isMissing(row, j));
-  const one = (raw) => (DATA.task === "regression" ? "" : ` (${percent(probabilities(raw)[DATA.task === "binary" ? 1 : output])})`);
+  const rate = (raw) => (DATA.link === "log" ? ` (${ROWS.words(raw, output)})` : "");
+  const one = (raw) => (DATA.task === "regression" ? rate(raw) : ` (${percent(probabilities(raw)[DATA.task === "binary" ? 1 : output])})`);
   const strong = (raw, id) => element("span", { class: "strong", id, "data-value": raw[output] }, plain(raw[output], DATA.decimals) + one(raw));
   const lines = [element("p", {}, "From every known feature: ", strong(all, "from-all"))];
   if (off.length) {
@@ -211,7 +213,7 @@ function showCalibration() {
   figure.hidden = false;
   figure.querySelector("figcaption").replaceChildren("Calibration",
     element("small", {}, `Predicted against observed, with 95 % intervals (${n_rows.toLocaleString("en")} rows). Mean difference ${error.toPrecision(2)}; chance alone would give ${noise.toPrecision(2)} on average, and less than ${noise_high.toPrecision(2)} 19 times out of 20.`));
-  figure.append(calibrationFigure(DATA.calibration, DATA.task));
+  figure.append(calibrationFigure(DATA.calibration, DATA.task, DATA.quantiles.length > 0));
 }
 
 // --- reacting --------------------------------------------------------------------------------------

@@ -60,14 +60,17 @@ class Rows {
     return this.columns.map((_, j) => j).sort((a, b) => size(b) - size(a) || a - b);
   }
 
-  // The output that is shown when none is chosen: the most probable class.
+  // The output that is shown when none is chosen: the most probable class, or the middle quantile.
   likeliest(row) {
+    if (this.data.task === "regression") return Math.floor(this.data.outputs.length / 2);
     const raw = this.raw(row);
     return raw.indexOf(Math.max(...raw));
   }
 
-  // The prediction in words: a probability, a class with its probability, or a number.
+  // The prediction in words: a probability, a class with its probability, a number, a rate, or quantiles.
   words(raw, output) {
+    if (this.data.link === "log") return plain(Math.exp(raw[0]), this.data.rate_decimals);
+    if (this.data.quantiles.length) return Array.from(raw).map((one) => plain(one, this.data.decimals)).join(" · ");
     if (this.data.task === "regression") return plain(raw[0], this.data.decimals);
     const shares = probabilities(raw);
     if (this.data.task === "binary") return percent(shares[1]);
@@ -80,7 +83,8 @@ class Rows {
   }
 
   error(row) {
-    if (this.data.task === "regression") return Math.abs(this.actual[row] - this.raw(row)[0]);
+    if (this.data.link === "log") return Math.abs(this.actual[row] - Math.exp(this.raw(row)[0]));
+    if (this.data.task === "regression") return Math.abs(this.actual[row] - this.raw(row)[this.likeliest(row)]);
     return 1 - probabilities(this.raw(row))[this.actual[row]];
   }
 

@@ -48,6 +48,10 @@ def describe_column(column: Column) -> dict[str, Any]:
     if column.kind in ("tags", "vectors"):
         items = "string" if column.kind == "tags" else "number"
         return {"type": ["array", "null"], "items": {"type": items}}
+    if column.kind == "text":
+        return {"type": ["string", "null"], "description": "Free text"}
+    if column.kind == "ids":
+        return {"description": "An id, known from training or new"}
     if len(column.levels) > _MOST_LEVELS:
         return {"examples": list(column.levels[:3]), "description": f"{len(column.levels)} levels"}
     return {"enum": [*column.levels, None]}

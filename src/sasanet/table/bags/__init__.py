@@ -8,7 +8,9 @@ What a column is, by rule (:func:`~sasanet.table.bags.parts.bag_kind`):
 
 - *dates*: ``datetime64`` with or without a time zone, periods, objects that are all dates or times;
 - *tags*: lists, tuples or sets of text;
-- *vectors*: lists, tuples or arrays of numbers, equally many in every row.
+- *vectors*: lists, tuples or arrays of numbers, equally many in every row;
+- *text*: sentences, most of which differ: words and pairs of words in hashed buckets;
+- *ids*: categories of more than 50,000 levels, read by two hashes.
 
-A column named in ``categorical_features`` is never one of these.
+A column named in ``categorical_features`` is none of these but ids.
 """

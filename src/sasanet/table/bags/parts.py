@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from sasanet.arrays import Masks
-from sasanet.table.bags import dates, lists
+from sasanet.table.bags import dates, ids, lists, text
 from sasanet.table.columns import Column
 from sasanet.table.reading import read_numbers
 
@@ -23,7 +24,9 @@ def bag_kind(series: pd.Series) -> str:
     >>> bag_kind(pd.Series(pd.to_datetime(["2026-11-15"]))), bag_kind(pd.Series([1.5]))
     ('dates', '')
     """
-    return "dates" if dates.holds_dates(series) else lists.kind_of_lists(series)
+    if dates.holds_dates(series):
+        return "dates"
+    return "text" if text.holds_text(series) else lists.kind_of_lists(series)
 
 
 def begin(series: pd.Series, name: str, kind: str) -> Column:
@@ -37,13 +40,27 @@ def begin(series: pd.Series, name: str, kind: str) -> Column:
 def expand(series: pd.Series, column: Column) -> dict[str, pd.Series]:
     """Return the parts of a column's cells, each a plain column without labels of rows.
 
-    The first is missing where the cell is.
+    The first is missing where the cell is. Text and ids have too many parts to be made columns:
+    :func:`place_bag` reads them.
     """
     if column.kind == "tags":
         return lists.expand_tags(series, column.name)
     if column.kind == "vectors":
         return lists.expand_vectors(series, column.name, len(column.parts))
     return dates.expand(series, column.name, column.zone)
+
+
+def place_bag(
+    series: pd.Series, column: Column, place: Callable[[pd.Series, Column], NDArray[Any]]
+) -> list[NDArray[Any]]:
+    """Return the places of every part of a column's cells; ``place`` reads plain columns."""
+    if column.kind == "ids":
+        return [*ids.places(series, column).T]
+    if column.kind == "text":
+        lengths, further = text.places(series, column)
+        return [place(pd.Series(lengths), column.parts[0]), *further.T]
+    parts = expand(series, column)
+    return [place(parts[part.name], part) for part in column.parts]
 
 
 def beyond(series: pd.Series, column: Column) -> Masks:
