@@ -174,7 +174,7 @@ def _ids(found: Found) -> str:
         [
             f"{run['rows']:,}",
             f"{run['time_limit']:g}",
-            f"{run['fit_seconds']:.0f}",
+            f"{run['fit_seconds']:.0f} ({run['fit_cpu_seconds']:.0f})",
             f"{run['fit_peak_gib']:.2f}",
             f"{run['levels_kept']:,}",
             f"{run['score']:.4f}",
@@ -183,7 +183,7 @@ def _ids(found: Found) -> str:
     ]
     if not rows:
         return ""
-    heads = ["rows", "time limit, s", "taken, s", "GiB", "levels kept", "R²"]
+    heads = ["rows", "asked, s", "taken, s (of the processor)", "GiB", "levels kept", "R²"]
     return "\n## A column of ids, none twice\n\nAnd two numbers.\n\n" + table(heads, rows)
 
 
