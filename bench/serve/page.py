@@ -64,14 +64,18 @@ def _load(found: dict[str, Any], kind: str, title: str) -> str:
 
 def _library(found: dict[str, Any]) -> str:
     rows = [
-        [_NAMES[name].partition(", ")[2], f"{found[f'library-{name}']['rows_per_second']:,.0f}"]
+        [
+            _NAMES[name].partition(", ")[2],
+            *(f"{run['rows_per_second']:,.0f}", f"{run['cpu_ms_per_row']:.2f}"),
+            f"{run['load_average']:.0f}",
+        ]
         for name in _NAMES
-        if f"library-{name}" in found
+        if (run := found.get(f"library-{name}"))
     ]
     if not rows:
         return ""
     return "\n## The library alone\n\n`model.explain`, 100 rows a call, one thread.\n\n" + table(
-        ["method", "rows/s"], rows
+        ["method", "rows/s", "processor, ms/row", "load average"], rows
     )
 
 

@@ -190,3 +190,31 @@ def test_a_wide_table_is_read_in_few_rows_between_two_looks_at_the_clock(tmp_pat
     assert sizes == [4194, 4194, 612]
     first = next(Reader(source, tmp_path, 0).frames("reading", 0.0))
     assert len(first[1]) == 4194
+
+
+def test_a_large_table_in_memory_is_read_in_random_order_whatever_its_own(monkeypatch):
+    monkeypatch.setattr(given, "MOST_CELLS", 100)
+    monkeypatch.setattr(given, "_ROWS_PER_PART", 100)
+    model = SASANetClassifier(**QUICK)
+    maker = given.Maker("SASANetClassifier", model._make_encoder, model._resolve)
+    what = given.Given(X, Y, None, None, None)
+    with given.training_table(what, maker, 0, time.monotonic()) as table:
+        order = table.reader.chosen
+        assert sorted(order) == list(range(12))
+        assert order != sorted(order)
+        rows = table.sample  # all of them, in the table's own order again
+        pd.testing.assert_frame_equal(rows.features.astype(X.dtypes), X)
+        assert rows.labels.tolist() == Y.tolist()
+
+
+@pytest.mark.filterwarnings("ignore:time_limit=1e-06 s ended training")
+def test_of_a_small_source_that_takes_too_long_random_parts_are_read(folder):
+    model = SASANetClassifier(**QUICK, time_limit=1e-6)
+    with pytest.warns(ShortFitWarning, match="enough to read 160 of 1,200 rows"):
+        model.fit(folder, target="y")
+    maker = given.Maker("SASANetClassifier", model._make_encoder, model._resolve)
+    what = given.Given(folder, None, None, "y", None)
+    with pytest.warns(ShortFitWarning), given.training_table(what, maker, 1, 0.0) as table:
+        found = table.given[0]
+    assert found.index.tolist() == list(range(len(found)))
+    assert not found["a"].isin(X["a"][:140]).any()  # another part than the first
