@@ -155,6 +155,23 @@ def _coverage(found: dict[str, Any]) -> str:
     return "\n## Intervals of 80 %\n\n" + note + table(heads, rows)
 
 
+def _violations(found: dict[str, Any]) -> str:
+    rows = [
+        [_name(stem), ", ".join(run["directions"]), f"{run['pairs']:,}", f"{run['moved']:,}",
+         str(run["violations"]), f"{max(run['largest'], 0.0):.0e}"]
+        for stem, run in found.items()
+    ]  # fmt: skip
+    note = (
+        "Pairs of values of a monotone column, all else equal, for rows and coalitions at random, "
+        "of models fitted without teachers: "
+        "how many move the output the right way, and how many the wrong way by more than the "
+        "rounding of 32-bit numbers (a millionth of the largest output); the largest move the "
+        "wrong way as a share of it.\n\n"
+    )
+    heads = ["table", "columns", "pairs", "moved", "violations", "largest"]
+    return "\n## Do monotone columns hold?\n\n" + note + table(heads, rows)
+
+
 def _monotone(found: dict[str, Any]) -> str:
     rows = []
     for stem, run in found.items():
@@ -163,19 +180,15 @@ def _monotone(found: dict[str, Any]) -> str:
         rows.append([
             _name(stem), f"{run['rows']:,}", ", ".join(run["directions"]), run["measure"],
             f"{mean(run['with']):.4f}", f"{mean(run['without']):.4f}",
-            f"{value:+.4f} [{low:+.4f}, {high:+.4f}]", f"{run['pairs']:,}",
-            str(run["violations"]), f"{run['largest']:.0e}",
+            f"{value:+.4f} [{low:+.4f}, {high:+.4f}]",
         ])  # fmt: skip
     splits = len(next(iter(found.values()))["with"])
     note = (
-        f"Means of {splits} splits, the difference with a 95 % interval; then pairs of values of a "
-        "monotone column, all else equal, for rows and coalitions at random, and how many of them "
-        "move the output the wrong way by more than the rounding of 32-bit numbers (a millionth of "
-        "the largest output); the largest such move as a share of it.\n\n"
+        f"The same rows and seeds with and without directions: means of {splits} splits, and the "
+        "difference with a 95 % interval.\n\n"
     )
-    heads = ["table", "rows", "columns", "measure", "with", "without", "difference", "pairs",
-             "violations", "largest"]  # fmt: skip
-    return "\n## Monotone columns\n\n" + note + table(heads, rows)
+    heads = ["table", "rows", "columns", "measure", "with", "without", "difference"]
+    return "\n## What monotone columns cost or bring\n\n" + note + table(heads, rows)
 
 
 def _interval(gains: list[float]) -> tuple[float, float, float]:
@@ -187,6 +200,7 @@ def _interval(gains: list[float]) -> tuple[float, float, float]:
 _SECTIONS = {
     "deviance": _deviance,
     "coverage": _coverage,
+    "violations": _violations,
     "monotone": _monotone,
     "pairs": _pairs,
     "stability": _stability,

@@ -89,6 +89,7 @@ JOBS: dict[str, runner.Job] = {
     "stability-german_credit": partial(trees.stability, "german credit"),
     **{f"deviance-{name}": partial(rates.beside_trees, name) for name in rates.TABLES},
     **{f"coverage-{name}": partial(quantiles.coverage, name) for name in QUANTILE_TABLES},
+    **{f"violations-{name}": partial(directions.violations, name) for name in directions.TABLES},
     **{
         f"monotone-{name}": partial(directions.with_and_without, name) for name in directions.TABLES
     },
