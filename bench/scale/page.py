@@ -44,10 +44,11 @@ def _of(found: Found, prefix: str) -> list[Any]:
 def _fits(found: Found) -> str:
     rows = []
     for kind, title in (("known", "known"), ("higgs", "Higgs, drawn and jittered")):
+        ours = {run["rows"]: run for run in _of(found, f"{kind}-ours-")}
         rivals = {run["rows"]: run for run in _of(found, f"{kind}-lightgbm-")}
-        for ours in _of(found, f"{kind}-ours-"):
-            rival = rivals.get(ours["rows"])
-            rows.append([title, f"{ours['rows']:,}", *_fit_cells(ours, rival)])
+        for size in sorted(ours.keys() | rivals.keys()):
+            cells = _fit_cells(ours.get(size), rivals.get(size))
+            rows.append([title, f"{size:,}", *cells])
     if not rows:
         return ""
     return (
@@ -62,23 +63,17 @@ def _fits(found: Found) -> str:
 
 def _fit_cells(ours: Any, rival: Any) -> list[str]:
     """Return time, memory and score, ours and the rival's in turn."""
-
-    def seconds(run: Any) -> str:
-        return f"{run['fit_seconds']:,.0f} ({run['fit_cpu_seconds']:,.0f})"
-
-    if rival is None:
-        none = "not run"
-        return [seconds(ours), none, none, f"{ours['fit_peak_gib']:.2f}", none,
-                f"{ours['score']:.4f}", none]  # fmt: skip
-    return [
-        seconds(ours),
-        seconds(rival),
-        f"{ours['fit_cpu_seconds'] / rival['fit_cpu_seconds']:.1f}",
-        f"{ours['fit_peak_gib']:.2f}",
-        f"{rival['fit_peak_gib']:.2f}",
-        f"{ours['score']:.4f}",
-        f"{rival['score']:.4f}",
-    ]
+    both = ours is not None and rival is not None
+    ratio = f"{ours['fit_cpu_seconds'] / rival['fit_cpu_seconds']:.1f}" if both else "–"
+    seconds, memory, scores = (
+        [shown(run) if run else "not run" for run in (ours, rival)]
+        for shown in (
+            lambda run: f"{run['fit_seconds']:,.0f} ({run['fit_cpu_seconds']:,.0f})",
+            lambda run: f"{run['fit_peak_gib']:.2f}",
+            lambda run: f"{run['score']:.4f}",
+        )
+    )
+    return [*seconds, ratio, *memory, *scores]
 
 
 def _truth(found: Found) -> str:

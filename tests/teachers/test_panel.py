@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sasanet import SASANetClassifier
-from sasanet.teachers import TeacherSettings, panel, soften_labels, trees
+from sasanet.teachers import TeacherSettings, linear, panel, soften_labels, trees
 from sasanet.teachers.data import TeacherData
 
 LEVELS = (None, None, 3)
@@ -343,3 +343,25 @@ def test_trees_alone_teach_a_table_of_very_many_columns():
 
     assert names(501) == ["trees of 31 leaves"]
     assert "splines" in names(500)
+
+
+def pairs_of_levels():
+    """Return codes of four categories, and labels that only pairs of levels tell."""
+    random = np.random.RandomState(0)
+    cells = random.randint(1, 4, (900, 4)).astype(np.float32)
+    truth = (cells[:, 0] == cells[:, 1]) - 1.0 * (cells[:, 2] == cells[:, 3])
+    return cells, truth, truth + 0.5 * random.randn(900)
+
+
+def error_of(teacher):
+    cells, truth, labels = pairs_of_levels()
+    data = TeacherData(cells, labels, np.ones(900), (4, 4, 4, 4), 0)
+    seen = np.arange(900) < 700
+    return np.mean((teacher.predict(data, seen, ~seen, 0) - truth[~seen]) ** 2)
+
+
+def test_products_are_of_levels_too(monkeypatch):
+    with_pairs, without = (error_of(panel.Linear(with_products=flag)) for flag in (True, False))
+    assert with_pairs < 0.25 * without
+    monkeypatch.setattr(linear, "_MOST_FACTORS", 11)  # twelve levels are too many
+    assert error_of(panel.Linear(with_products=True)) == without

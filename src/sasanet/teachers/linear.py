@@ -1,4 +1,4 @@
-"""A regularised linear model as a teacher: splines of numbers, levels, and products of numbers.
+"""A regularised linear model as a teacher: splines of numbers, levels, and products of two.
 
 A smooth table is learned from far fewer rows by a smooth model than by trees.
 """
@@ -23,7 +23,7 @@ from sasanet.teachers.stacking import mean_loss
 _KNOTS = 10  # of a number column, at quantiles
 _RARE = 10  # rows: rarer levels have no coefficient
 _MOST_LEVELS = 60  # of a column, the most frequent ones
-_MOST_NUMBERS = 24  # columns whose products are taken: 300 of them
+_MOST_FACTORS = 24  # numbers and levels whose products are taken: 300 of them
 _MOST_ROWS = 20_000  # a few hundred coefficients need no more
 _MOST_CELLS = 6_000_000  # of the design, times classes: what a fit may cost
 _HELD_OUT = 0.1  # of the rows: they choose the penalty
@@ -93,7 +93,7 @@ class Design:
 
     places: tuple[Floats, ...]  # the knots of each number, the levels of each category
     is_number: tuple[bool, ...]
-    multiplied: tuple[int, ...]  # numbers whose products are taken
+    multiplied: tuple[int, ...]  # columns whose products are taken: numbers, or all
     means: Floats
     scales: Floats
 
@@ -103,8 +103,7 @@ class Design:
         cells = data.values(rows)
         is_number = tuple(count is None for count in data.levels)
         places = tuple(map(_places, cells.T, is_number))
-        numbers = tuple(j for j, flag in enumerate(is_number) if flag and len(places[j]) > 2)
-        taken = numbers if with_products and len(numbers) <= _MOST_NUMBERS else ()
+        taken = _multiplied(places, is_number) if with_products else ()
         raw = cls(places, is_number, taken, np.zeros(1), np.ones(1))(cells)
         scales = raw.std(0)
         scales[scales < _TINY] = math.inf  # a constant column says nothing
@@ -121,12 +120,30 @@ class Design:
         for cell, places, number in zip(cells.T, self.places, self.is_number, strict=True):
             parts.append(_hats(cell, places) if number else (cell[:, None] == places) * 1.0)
         if self.multiplied:
-            middles = [self.places[j][len(self.places[j]) // 2] for j in self.multiplied]
-            spans = [np.ptp(self.places[j]) for j in self.multiplied]
-            centred = np.nan_to_num((cells[:, self.multiplied] - middles) / spans)
-            first, second = np.triu_indices(len(self.multiplied))
-            parts.append(centred[:, first] * centred[:, second])
+            factors = np.hstack([self._factor(cells[:, j], j) for j in self.multiplied])
+            first, second = np.triu_indices(factors.shape[1])
+            parts.append(factors[:, first] * factors[:, second])
         return np.asarray((np.hstack(parts) - self.means) / self.scales)
+
+    def _factor(self, cell: NDArray[np.floating[Any]], column: int) -> Floats:
+        """Return what of a column is multiplied: a centred number, or levels: [m] → [m, 1 or L]."""
+        places = self.places[column]
+        if not self.is_number[column]:
+            return np.asarray((cell[:, None] == places) * 1.0)
+        centred = (cell - places[len(places) // 2]) / np.ptp(places)
+        return np.asarray(np.nan_to_num(centred))[:, None]
+
+
+def _multiplied(places: Sequence[Floats], is_number: Sequence[bool]) -> tuple[int, ...]:
+    """Return all columns if their numbers and levels are few, else the numbers if these are."""
+    varies = [
+        len(found) > (2 if flag else 1) for found, flag in zip(places, is_number, strict=True)
+    ]
+    numbers = tuple(j for j, flag in enumerate(is_number) if flag and varies[j])
+    levels = tuple(j for j, flag in enumerate(is_number) if not flag and varies[j])
+    if len(numbers) + sum(len(places[j]) for j in levels) <= _MOST_FACTORS:
+        return (*numbers, *levels)
+    return numbers if len(numbers) <= _MOST_FACTORS else ()
 
 
 def sample(rows: NDArray[np.intp], most: int, seed: int) -> NDArray[np.intp]:

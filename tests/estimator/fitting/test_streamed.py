@@ -205,3 +205,16 @@ def test_a_large_table_in_memory_is_read_in_random_order_whatever_its_own(monkey
         rows = table.sample  # all of them, in the table's own order again
         pd.testing.assert_frame_equal(rows.features.astype(X.dtypes), X)
         assert rows.labels.tolist() == Y.tolist()
+
+
+@pytest.mark.filterwarnings("ignore:time_limit=1e-06 s ended training")
+def test_of_a_small_source_that_takes_too_long_random_parts_are_read(folder):
+    model = SASANetClassifier(**QUICK, time_limit=1e-6)
+    with pytest.warns(ShortFitWarning, match="enough to read 160 of 1,200 rows"):
+        model.fit(folder, target="y")
+    maker = given.Maker("SASANetClassifier", model._make_encoder, model._resolve)
+    what = given.Given(folder, None, None, "y", None)
+    with pytest.warns(ShortFitWarning), given.training_table(what, maker, 1, 0.0) as table:
+        found = table.given[0]
+    assert found.index.tolist() == list(range(len(found)))
+    assert not found["a"].isin(X["a"][:140]).any()  # another part than the first

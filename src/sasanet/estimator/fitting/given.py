@@ -6,10 +6,12 @@ table in memory that is very large is read in parts, so that a fit takes little 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
 from sasanet.estimator.fitting.checks import check_table
 from sasanet.estimator.fitting.in_memory import TableInMemory
-from sasanet.estimator.fitting.streamed import StreamedTable
+from sasanet.estimator.fitting.streamed import READING_TIME, StreamedTable, warn_of_unread
 from sasanet.streaming.parts import Reader, Roles
 from sasanet.streaming.scratch import scratch_folder
 from sasanet.table.bags.text import N_BUCKETS, holds_text
@@ -70,6 +72,7 @@ class Maker:
 def training_table(given: Given, maker: Maker, seed: Any, start: float) -> Iterator[TrainingTable]:
     """Yield what is to be learned from; a temporary folder is gone afterwards."""
     name, given = maker.name, given.per_exposure()
+    number = int(seed) % 2**31 if isinstance(seed, int | np.integer) else 0
     if given.target is None and not is_source(given.X):
         table = read_table(given.X)
         if n_cells(table) <= MOST_CELLS:
@@ -78,8 +81,11 @@ def training_table(given: Given, maker: Maker, seed: Any, start: float) -> Itera
         source, roles = _join(name, table, given)
     else:
         source, roles = _open(name, given)
-        source, whole = _read_small(source)
+        limit = maker.resolve(2).time_limit
+        source, whole = _read_small(source, number, start + READING_TIME * limit)
         if whole is not None:
+            if source.n_rows is not None:
+                warn_of_unread(len(whole), source.n_rows, limit)
             X, y, weights = roles.split(whole)
             plain = roles.weight is None and roles.exposure is None
             given_weights = None if plain else weights
@@ -87,7 +93,6 @@ def training_table(given: Given, maker: Maker, seed: Any, start: float) -> Itera
             return
     settings = maker.resolve(2)  # what is wrong with them is said before anything is read
     with scratch_folder(given.scratch) as folder:
-        number = int(seed) % 2**31 if isinstance(seed, int | np.integer) else 0
         reader = Reader(source, folder, number, verbose=settings.verbose)
         yield StreamedTable(reader, roles, maker.encoder(), settings.time_limit, start)
 
@@ -112,19 +117,36 @@ def _open(estimator: str, given: Given) -> tuple[Source, Roles]:
     return source, roles
 
 
-def _read_small(source: Source) -> tuple[Source, pd.DataFrame | None]:
-    """Return the whole table where it is small, else a source of all its rows."""
+def _read_small(source: Source, seed: int, end: float) -> tuple[Source, pd.DataFrame | None]:
+    """Return the whole table where it is small, else a source of all its rows.
+
+    Of a table whose length is known random parts are returned where not all are read by ``end``.
+    """
     if source.n_rows and source.names and source.n_rows * len(source.names) > MOST_CELLS:
         return source, None
-    frames, cells = source.frames(None, _ROWS_AT_ONCE), 0
-    read: list[pd.DataFrame] = []
-    for frame in frames:
-        read.append(frame)
+    frames, cells = _frames(source, seed), 0
+    read: list[tuple[int, pd.DataFrame]] = []
+    for number, frame in frames:
+        read.append((number, frame))
         cells += n_cells(frame)
         if cells > MOST_CELLS:
-            whole = chain(read, frames) if source.once else None
+            whole = (one for _, one in chain(read, frames)) if source.once else None
             return (source if whole is None else replace(open_source(whole), once=True)), None
-    return source, _concatenated(read)
+        if source.n_rows is not None and time.monotonic() > end:
+            break
+    return source, _concatenated([one for _, one in sorted(read, key=itemgetter(0))])
+
+
+def _frames(source: Source, seed: int) -> Iterator[tuple[int, pd.DataFrame]]:
+    """Yield tables and the numbers of their parts, which come in random order if all are known."""
+    parts = source.parts()
+    if source.n_rows is None:
+        for number, part in enumerate(parts):
+            yield from ((number, frame) for frame in part.frames(None, _ROWS_AT_ONCE))
+        return
+    known = list(parts)
+    for number in np.random.RandomState(seed).permutation(len(known)).tolist():
+        yield from ((number, frame) for frame in known[number].frames(None, _ROWS_AT_ONCE))
 
 
 def _concatenated(frames: list[pd.DataFrame]) -> pd.DataFrame:

@@ -32,7 +32,7 @@ from sasanet.training.hyperparameters import Hyperparameters
 from sasanet.training.shared.fellows import Alone
 from sasanet.training.shared.rows import SharedRows
 
-_SURVEY_TIME = 0.15  # of a time limit
+READING_TIME = 0.15  # of a time limit
 _STORE_TIME = 0.6  # of a time limit: when encoding ends at the latest
 _STORE_COST = 1.5  # seconds of encoding for every second of the survey
 _MOST_HELD_OUT = 50_000  # rows that choose the best epoch
@@ -80,7 +80,7 @@ class StreamedTable:
     def _look(self, encoder: TableEncoder, time_limit: float) -> Survey:
         """Read all rows once, or as many as the time allows."""
         survey = None
-        for first, frame in self.reader.frames("reading", self.start + time_limit * _SURVEY_TIME):
+        for first, frame in self.reader.frames("reading", self.start + time_limit * READING_TIME):
             features, labels, weights = self.roles.split(frame)
             if survey is None:
                 check_names(features)
@@ -99,14 +99,9 @@ class StreamedTable:
     def _warn_of_unread(self, time_limit: float) -> None:
         n_read, counts = self.survey.n_rows, self.fellows.each(lambda: self.reader.source.n_rows)
         whole = None if None in counts else sum(filter(None, counts))
-        ended = time.monotonic() > self.start + time_limit * _SURVEY_TIME
-        if (whole is not None and n_read < whole) or (whole is None and ended):
-            rows = f"{n_read:,} rows" if whole is None else f"{n_read:,} of {whole:,} rows"
-            warn_user(
-                f"time_limit={time_limit:g} s was enough to read {rows}, which is all the model "
-                "learns from; give it more time.",
-                ShortFitWarning,
-            )
+        ended = time.monotonic() > self.start + time_limit * READING_TIME
+        if whole is not None or ended:
+            warn_of_unread(n_read, whole, time_limit)
 
     def counts(self, target: Target) -> Floats:
         """Return the rows of each class: [C]."""
@@ -217,3 +212,15 @@ def _between(numbers: NDArray[np.int64], first: int, count: int) -> slice:
     """Return which of some increasing row numbers are among so many rows."""
     start, stop = np.searchsorted(numbers, [first, first + count])
     return slice(int(start), int(stop))
+
+
+def warn_of_unread(n_read: int, n_rows: int | None, time_limit: float) -> None:
+    """Warn where time has ended before all rows were read; ``None``: nobody knows how many."""
+    if n_rows is not None and n_read >= n_rows:
+        return
+    rows = f"{n_read:,} rows" if n_rows is None else f"{n_read:,} of {n_rows:,} rows"
+    warn_user(
+        f"time_limit={time_limit:g} s was enough to read {rows}, which is all the model learns "
+        "from; give it more time.",
+        ShortFitWarning,
+    )
