@@ -18,8 +18,8 @@ _HEAD = """# Accuracy by number of rows
 The default SASANet beside LightGBM with a search of twelve settings, on parts of the training rows
 of three splits each; the test rows stay the same. R² of numbers, AUC of classes. Written by
 `make bench-ladder` from `bench/results/ladder/*.json`; two CPU cores, no GPU. "By time" tests on
-the last part of the records. The seconds are those of one fit with the chosen settings; LightGBM's
-search is not counted.
+the last part of the records. The seconds are those of one fit with the chosen settings, on one core
+beside other work, so they are too long; LightGBM's search is not counted.
 """
 
 
