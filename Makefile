@@ -7,12 +7,14 @@ LOWEST := .venv-lowest
 RELEASE := .venv-release
 TABLES := $(addprefix paper-,prediction masking timing values figures)
 # One test process per core, one thread in each: torch's threads only wait for each other when all cores are busy.
-JOBS ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
-test tests test-lowest coverage torture: export OMP_NUM_THREADS := 1
+JOBS ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
+test tests cluster-tests test-lowest coverage torture: export OMP_NUM_THREADS := 1
 BROWSER := $(firstword $(foreach name,chromium chromium-browser google-chrome,$(shell command -v $(name))))
 PARALLEL := --numprocesses $(JOBS) --dist worksteal
+BESIDE := --ignore=tests/ray
+OLD := -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning
 
-.PHONY: demo test tests test-lowest coverage dependencies browser browser-on-ci lint types check hooks docs clean bench-core bench-faithful bench-accuracy bench-ladder bench-practice bench-serve bench-scale bench-stream torture paper $(TABLES) paper-quick picture readme-table
+.PHONY: demo test tests cluster-tests test-lowest coverage dependencies browser browser-on-ci lint types check hooks docs clean bench-core bench-faithful bench-accuracy bench-ladder bench-practice bench-serve bench-scale bench-stream torture paper $(TABLES) paper-quick picture readme-table
 .DEFAULT_GOAL := test
 
 # One environment for everything; rebuilt when the requirements change.
@@ -27,23 +29,29 @@ demo: $(READY)
 
 # Types are checked beside the tests: the checker is one process.
 test: lint browser-on-ci
-	$(MAKE) --no-print-directory --jobs 2 types tests
+	$(MAKE) --no-print-directory --jobs 2 types cluster-tests
+	$(MAKE) --no-print-directory tests
 
 tests: $(READY)
-	$(BIN)/python -m pytest $(PARALLEL)
+	$(BIN)/python -m pytest $(PARALLEL) $(BESIDE)
+
+# Ray's tests have a process of their own: a cluster leaves signal handlers and processes behind, and uses both cores.
+cluster-tests: $(READY)
+	$(BIN)/python -m pytest tests/ray
 
 # Lines of the package that no test runs, by file; fewer than 95 % covered is an error.
 coverage: $(READY) browser-on-ci
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest $(PARALLEL)
+	$(BIN)/coverage run -m pytest tests/ray
+	$(BIN)/coverage run -m pytest $(PARALLEL) $(BESIDE)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
 # The same tests with the lowest versions that pyproject.toml allows, in an environment of their own. Old packages do
 # not know what newer ones deprecated since: such warnings are not ours.
 test-lowest: $(LOWEST)/.ready
-	$(LOWEST)/bin/python -m pytest $(PARALLEL) \
-		-W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning
+	$(LOWEST)/bin/python -m pytest tests/ray $(OLD)
+	$(LOWEST)/bin/python -m pytest $(PARALLEL) $(BESIDE) $(OLD)
 
 $(LOWEST)/.ready: pyproject.toml constraints.txt tools/lowest_versions.py
 	$(PYTHON) -m venv --clear $(LOWEST)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -18,13 +17,6 @@ _SETTINGS = {
     "RAY_worker_register_timeout_seconds": "600",
     "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.2",  # … and their ends are to be seen at once
 }
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items):
-    """Put these tests first: pytest-xdist then gives all of them to one process, one cluster."""
-    here = Path(__file__).parent
-    items.sort(key=lambda item: here not in item.path.parents)
 
 
 @pytest.fixture(scope="session")

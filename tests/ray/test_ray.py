@@ -25,7 +25,6 @@ from small_models import fitted, rows
 # What Ray and its own dependencies deprecate in themselves.
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.xdist_group("ray"),  # where tests are shared out by groups
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # pipes of its processes
