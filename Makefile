@@ -144,6 +144,11 @@ bench-serve: $(READY)
 bench-scale: $(READY)
 	$(BIN)/python -m bench.scale.run
 
+# Rows a second beside what explains boosted trees, one row at a time, and the learned module's truth and cost.
+bench-speed: $(READY)
+	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[bench]'
+	$(BIN)/python -m bench.speed.run
+
 bench-stream: $(READY) browser
 	$(BIN)/python -m bench.stream
 

@@ -1,0 +1,1 @@
+"""Rows a second, predicted and explained, beside boosted trees: ``make bench-speed``."""
