@@ -30,7 +30,7 @@ from sasanet import load
 
 BATCHES, MANY = (1, 100, 10_000), 100_000
 SLOW_ROWS = 1_000  # of a larger batch, for systems whose time is proportional to the rows
-ROUNDS, SMALL_ROUNDS, CALLS = 3, 9, 300
+ROUNDS, SMALL_ROUNDS, CALLS = 3, 5, 300
 AUDITED, ORDERS = 200, 500
 
 
