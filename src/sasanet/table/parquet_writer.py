@@ -25,8 +25,14 @@ class ParquetWriter:
         schema = self._writer.schema if self._writer else None
         table = self._pa.Table.from_pandas(part, schema=schema, preserve_index=False)
         if self._writer is None:
+            table = table.cast(self._with_types(table.schema))
             self._writer = self._pq.ParquetWriter(self._path, table.schema)
         self._writer.write_table(table)
+
+    def _with_types(self, schema: Any) -> Any:
+        """Return the schema with text where a column of objects was empty in the first part."""
+        null, text = self._pa.types.is_null, self._pa.string()
+        return self._pa.schema([f.with_type(text) if null(f.type) else f for f in schema])
 
     def close(self) -> None:
         """End the file."""
