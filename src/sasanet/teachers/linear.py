@@ -136,11 +136,8 @@ class Design:
 
 def _multiplied(places: Sequence[Floats], is_number: Sequence[bool]) -> tuple[int, ...]:
     """Return all columns if their numbers and levels are few, else the numbers if these are."""
-    varies = [
-        len(found) > (2 if flag else 1) for found, flag in zip(places, is_number, strict=True)
-    ]
-    numbers = tuple(j for j, flag in enumerate(is_number) if flag and varies[j])
-    levels = tuple(j for j, flag in enumerate(is_number) if not flag and varies[j])
+    numbers = tuple(j for j, flag in enumerate(is_number) if flag and len(places[j]) > 2)
+    levels = tuple(j for j, flag in enumerate(is_number) if not flag and len(places[j]) > 1)
     if len(numbers) + sum(len(places[j]) for j in levels) <= _MOST_FACTORS:
         return (*numbers, *levels)
     return numbers if len(numbers) <= _MOST_FACTORS else ()
