@@ -61,7 +61,7 @@ class Limits:
 
     shared = 2
 
-    def __init__(self, limits, user_api):
+    def __init__(self, limits, user_api):  # noqa: ARG002 - as the real one has it
         self.before, Limits.shared = Limits.shared, limits
 
     def restore_original_limits(self):
