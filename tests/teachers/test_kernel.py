@@ -119,3 +119,13 @@ def test_wide_tables_cost_no_more(monkeypatch):
     seen, unseen = halves()
     Kernel().predict(data, seen, unseen, 0)
     assert max(counts[1:-1]) <= 1_000  # all but the choice of features and the prediction
+
+
+def test_rows_that_are_the_same_are_no_trouble():
+    data, _ = make_data(2)
+    few = np.round(data.cells[:, :2])  # hardly a row that is not there several times
+    data = TeacherData(few, data.labels, data.weights, (None, None), 2)
+    seen, unseen = halves()
+    found = Kernel().predict(data, seen, unseen, 0)
+    assert np.isfinite(found).all()
+    assert losses(data.expectations[unseen], found, "binary").mean() < np.log(2)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from sasanet.teachers.regression import LinearModel, Regression
+from sasanet.teachers.regression import LinearModel, Regression, cholesky_factor
 
 N_ROWS, N_COLUMNS = 400, 12
 
@@ -78,3 +78,15 @@ def test_a_model_of_mixed_columns_says_the_same():
     mixed = model.of_mixed(mixing).predict(columns)
     np.testing.assert_allclose(mixed, model.predict(columns @ mixing), atol=1e-10)
     assert isinstance(model, LinearModel)
+
+
+def test_a_matrix_that_rounding_has_bent_has_a_factor():
+    random = np.random.RandomState(0)
+    few = random.randn(3, 8)
+    bent = few.T @ few + 1e-5 * np.eye(8) * random.randn(8)  # rank 3, up to rounding
+    with pytest.raises(np.linalg.LinAlgError):
+        np.linalg.cholesky(bent + 1e-9 * np.eye(8))  # the twin: so little is not enough
+    root = cholesky_factor(bent, 1e-9)
+    np.testing.assert_allclose(root @ root.T, bent, atol=2e-4)
+    with pytest.raises((ValueError, np.linalg.LinAlgError)):
+        cholesky_factor(np.full((2, 2), np.nan), 1e-9)

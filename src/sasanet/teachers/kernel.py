@@ -15,16 +15,18 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import solve_triangular
 
 from sasanet.arrays import Floats, Masks
 from sasanet.teachers.data import TeacherData, stopping_rows
 from sasanet.teachers.linear import Design, fit_best, sample
-from sasanet.teachers.regression import LinearModel, Regression, Vectors
+from sasanet.teachers.regression import LinearModel, Regression, Vectors, cholesky_factor
+
+Points = TypeVar("Points", Vectors, Floats)
 
 _HELD_OUT = 0.1  # of the rows: they choose rounds and penalties
 _ROUNDS = 5
@@ -128,11 +130,10 @@ class Space:
     @classmethod
     def of(cls, landmarks: Vectors) -> Space:
         """Choose the width by the mean distance of landmarks."""
-        apart = distances(landmarks, landmarks)
+        exact = landmarks.astype(float)  # the root makes much of small errors of a distance
+        apart = distances(exact, exact)
         width = float(apart.mean()) or 1.0
-        kernel = np.exp(-apart / width, dtype=float)
-        kernel[np.diag_indices_from(kernel)] = 1 + _ROUNDING * len(landmarks)
-        root = cholesky(kernel, lower=True)
+        root = cholesky_factor(np.exp(-apart / width), _ROUNDING * len(landmarks))
         whitening = solve_triangular(root, np.eye(len(root)), lower=True).T
         return cls(landmarks, width, np.asarray(whitening, dtype=np.float32))
 
@@ -156,12 +157,12 @@ class Space:
         return lambda features: of_kernels.predict(self.kernel(distances(features, self.landmarks)))
 
 
-def distances(first: Vectors, second: Vectors) -> Vectors:
+def distances(first: Points, second: Points) -> Points:
     """Return Euclidean distances: [n, F], [m, F] → [n, m]."""
-    squares = (first @ second.T) * np.float32(-2)
+    squares = (first @ second.T) * first.dtype.type(-2)
     squares += (first**2).sum(1)[:, None]
     squares += (second**2).sum(1)[None]
-    return np.asarray(np.sqrt(np.maximum(squares, 0, out=squares), out=squares))
+    return np.sqrt(np.maximum(squares, 0, out=squares), out=squares)
 
 
 # --- which columns matter -----------------------------------------------------------------------

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.optimize import minimize
 from scipy.special import expit, logsumexp, softmax
 
@@ -32,6 +32,20 @@ _ROUNDING = (
 )
 _MOST_STEPS = 100
 _CONVERGED = 1e-6  # of the loss, gained by a step
+
+
+def cholesky_factor(matrix: Floats, added: NDArray[np.floating[Any]] | float) -> Floats:
+    """Return the lower Cholesky factor of a matrix and what is added to its diagonal.
+
+    Rounding may leave a matrix without one that should have one: then ten times as much is added.
+    """
+    while True:
+        try:
+            return np.asarray(cholesky(matrix + np.diag(np.broadcast_to(added, len(matrix))), True))
+        except LinAlgError:
+            if not np.isfinite(matrix).all():
+                raise
+            added = 10 * added
 
 
 @dataclass(frozen=True)
@@ -143,9 +157,8 @@ class Regression:
     def _root(self, curvature: float, penalty: float) -> Floats:
         """Return the lower Cholesky factor of curvature · products + penalties."""
         matrix = curvature * self._products
-        rounding = _ROUNDING * float(np.diag(matrix)[:-1].max(initial=0.0))
-        matrix[np.diag_indices_from(matrix)] += np.maximum(self._penalties(penalty), rounding)
-        return np.asarray(cholesky(matrix, lower=True))
+        least = _ROUNDING * float(np.diag(matrix)[:-1].max(initial=0.0))
+        return cholesky_factor(matrix, np.maximum(self._penalties(penalty), least))
 
     def _model(self, found: Floats) -> LinearModel:
         return LinearModel(found[:-1], found[-1], self.n_classes)

@@ -118,46 +118,66 @@ class DistilledAttribution(RemembersTables, TabularNetwork):
         self, marginal: SetValue, cells: Tensor, present: Tensor
     ) -> tuple[Tensor, RowFacts]:
         """Return the cells' vectors [B, N, W] and all else that is known before the correction."""
-        sums = marginal._sums(cells, present[:, None])[:, 0]  # [B, M, D]
+        sums, squares = self._sums(marginal, cells, present[:, None])
         # ρ(b) − ρ(b) is zero only up to rounding; v(∅) must be exactly φ0.
         anything = present.any(1)[:, None, None]
         output = (marginal.together.value_of_sums(sums) * anything).mean(1)
-        gradients = self._gradients(marginal, sums, self._squares(marginal, cells, present))
-        assert isinstance(marginal.embedding, TableEmbedding)
-        vectors = marginal.embedding.read(self.cell_table(marginal), cells) * present[..., None]
+        gradients = self._gradients(marginal, sums, squares)
+        vectors, alone = self._read(marginal, cells)
+        vectors = vectors * present[..., None]
         share = present.float().mean(1, keepdim=True)
         means = gradients.mean(2).permute(1, 0, 2, 3).flatten(1)
         inputs = torch.cat([vectors.sum(1), means, output, share], 1)
         inputs = inputs.sub_(self.center).div_(self.spread)
-        return vectors, RowFacts(inputs, self._base(marginal, cells, vectors, gradients), output)
+        return vectors, RowFacts(inputs, self._base(marginal, vectors, alone, gradients), output)
+
+    def _sums(self, marginal: SetValue, cells: Tensor, present: Tensor) -> tuple[Tensor, Tensor]:
+        """Return each member's Σ r_mi ψ_i and Σ (r_mi ψ_i)²: [B, N], [B, 1, N] → [B, M, D] twice.
+
+        With one member both are looked up at once.
+        """
+        embedding = marginal.embedding
+        assert isinstance(embedding, TableEmbedding)
+        if marginal.factors is not None:
+            squares = self.remembered(
+                "squares", embedding.weights, lambda: embedding.rows().square()
+            )
+            weights = present * marginal.factors.square()
+            return marginal._sums(cells, present)[:, 0], weights @ embedding.read(squares, cells)
+
+        def with_squares() -> Tensor:
+            rows = embedding.rows()
+            return torch.cat([rows, rows.square()], 1)
+
+        table = self.remembered("with squares", embedding.weights, with_squares)
+        sums, squares = embedding.sums_in(table, cells, present).chunk(2, dim=2)
+        return sums, squares
+
+    def _read(self, marginal: SetValue, cells: Tensor) -> tuple[Tensor, Tensor]:
+        """Return a of every cell, and v as if it were alone: [B, N] → [B, N, W], [B, N, K]."""
+        embedding = marginal.embedding
+        assert isinstance(embedding, TableEmbedding)
+        table, alone = self.cell_table(marginal), self._alone(marginal)
+        both = self.remembered("both", (table, alone), lambda: torch.cat([table, alone], 1))
+        found = embedding.read(both, cells)
+        return found[..., : self.directions], found[..., self.directions :]
 
     def _base(
-        self, marginal: SetValue, cells: Tensor, vectors: Tensor, gradients: Tensor
+        self, marginal: SetValue, vectors: Tensor, alone: Tensor, gradients: Tensor
     ) -> Tensor:
-        """Return the coarse formula: [B, N], [B, N, W], [T, B, M, K, W] → [B, N, K]."""
-        assert isinstance(marginal.embedding, TableEmbedding)
+        """Return the coarse formula: [B, N, W], [B, N, K], [T, B, M, K, W] → [B, N, K]."""
         along = torch.einsum("tbmkw,t->bmkw", gradients, gradients.new_tensor(WEIGHTS[1:]))
-        alone = marginal.embedding.read(self._alone(marginal), cells)
         if marginal.factors is None:
             return torch.baddbmm(alone, vectors, along[:, 0].mT, beta=WEIGHTS[0])
         each = (vectors @ along.flatten(1, 2).mT).unflatten(2, along.shape[1:3])  # [B, N, M, K]
         return WEIGHTS[0] * alone + (each * marginal.factors.T[..., None]).mean(2)
 
     def _gradients(self, marginal: SetValue, sums: Tensor, squares: Tensor) -> Tensor:
-        """Return g_t: [B, M, D] twice → [T, B, M, K, W]."""
-        t = sums.new_tensor(POINTS)[:, None, None, None]
-        found = smoothed_gradient(marginal.together, t * sums, t * (1 - t) * squares)
-        return found @ self.to_row
-
-    def _squares(self, marginal: SetValue, cells: Tensor, present: Tensor) -> Tensor:
-        """Return each member's Σ (r_mi ψ_i)²: [B, N] → [B, M, D]."""
-        embedding = marginal.embedding
-        assert isinstance(embedding, TableEmbedding)
-        table = self.remembered("squares", embedding.weights, lambda: embedding.rows().square())
-        if marginal.factors is None:
-            return embedding.sums_in(table, cells, present[:, None])
-        weights = present[:, None] * marginal.factors.square()
-        return weights @ embedding.read(table, cells)
+        """Return g_t: [B, M, D] twice → [T, B, M, K, W]. At the last t = 1 nothing varies."""
+        t = sums.new_tensor(POINTS[:-1])[:, None, None, None]
+        function = marginal.together
+        inside = smoothed_gradient(function, t * sums, t * (1 - t) * squares)
+        return torch.cat([inside, smoothed_gradient(function, sums)[None]]) @ self.to_row
 
     def cell_table(self, marginal: SetValue) -> Tensor:
         """Return a of every row of the table: [rows, W]."""

@@ -175,11 +175,13 @@ def _along(followed: Tensor, weights: Tensor) -> Tensor:
     return (followed.square() @ weights[..., None])[..., 0]
 
 
-def smoothed_gradient(function: SetFunction, mean: Tensor, variance: Tensor) -> Tensor:
+def smoothed_gradient(
+    function: SetFunction, mean: Tensor, variance: Tensor | None = None
+) -> Tensor:
     """Return the gradient of E[v] by the mean of the sum, with no feature followed.
 
     A coarse and fast :func:`expected_value`: units are taken as independent, and what the mean does
-    to later variances is left out.
+    to later variances is left out. Without a variance it is the gradient of v itself.
 
     Shape: mean, variance [..., D] → [..., K, D].
     """
@@ -189,7 +191,8 @@ def smoothed_gradient(function: SetFunction, mean: Tensor, variance: Tensor) -> 
         first, spread, slope = _mean_spread_slope(function.rho[0], mean, variance)
         slopes.append(slope)
         mean = linear(first, layer.weight, layer.bias)
-        variance = linear(spread, layer.weight.square())
+        variance = None if spread is None else linear(spread, layer.weight.square())
+    variance = torch.zeros_like(mean) if variance is None else variance
     _, by_raw, _ = capped(mean - function.origin, variance, function.cap)
     if function.ladder is None:
         back = by_raw[..., None] * linears[-1].weight * slopes[-1][..., None, :]
@@ -203,10 +206,14 @@ def smoothed_gradient(function: SetFunction, mean: Tensor, variance: Tensor) -> 
 
 
 def _mean_spread_slope(
-    activation: nn.Module, mean: Tensor, variance: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
+    activation: nn.Module, mean: Tensor, variance: Tensor | None
+) -> tuple[Tensor, Tensor | None, Tensor]:
     """Return E[a], Var[a] and E[a'] of a (leaky) ReLU of a normal z, all shaped like the mean."""
     left = activation.negative_slope if isinstance(activation, nn.LeakyReLU) else 0.0
+    if variance is None:
+        slope = (mean > 0).to(mean.dtype)
+        slope = slope.mul_(1 - left).add_(left) if left else slope
+        return mean * slope, None, slope
     variance = variance + _TINY
     inverse = variance.rsqrt()
     place = mean * inverse
