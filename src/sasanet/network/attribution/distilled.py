@@ -31,7 +31,7 @@ from sasanet.network.coalitions import add_up
 from sasanet.network.embedding.cells import TableEmbedding
 from sasanet.network.embedding.memo import RemembersTables
 from sasanet.network.interface import TabularNetwork
-from sasanet.network.layers import feed_forward
+from sasanet.network.layers import feed_forward, linear
 from sasanet.network.set_value import SetValue
 
 POINTS = (INSIDE, 1 - INSIDE, 1.0)  # t; at t = 0 the gradient is that of the cell alone
@@ -177,7 +177,8 @@ class DistilledAttribution(RemembersTables, TabularNetwork):
         t = sums.new_tensor(POINTS[:-1])[:, None, None, None]
         function = marginal.together
         inside = smoothed_gradient(function, t * sums, t * (1 - t) * squares)
-        return torch.cat([inside, smoothed_gradient(function, sums)[None]]) @ self.to_row
+        every = torch.cat([inside, smoothed_gradient(function, sums)[None]])
+        return linear(every, self.to_row.mT)
 
     def cell_table(self, marginal: SetValue) -> Tensor:
         """Return a of every row of the table: [rows, W]."""
