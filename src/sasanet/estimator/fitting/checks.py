@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from sasanet.arrays import Floats
 from sasanet.errors import InterruptedFitWarning, InvalidInputError, ShortFitWarning, warn_user
 from sasanet.network.interface import TabularNetwork
-from sasanet.table.reading import TableTypeError, check_names, read_table
+from sasanet.table.reading import TableTypeError, check_names, check_width, read_table
 from sasanet.training.loop import History, Phase
 from sasanet.validation import our_refusals
 
@@ -25,6 +25,7 @@ _LARGE_WEIGHT = 1e100  # beyond it, or below its inverse, sums of weights may ov
 def check_table(estimator: str, X: Any, y: Any, sample_weight: Any) -> tuple[pd.DataFrame, Floats]:
     """Return the table and its weights, or refuse what cannot be learned from."""
     table = read_table(X)
+    check_width(table.shape[1])
     check_names(table)  # before scikit-learn meets them
     if y is None:
         raise InvalidInputError(f"{estimator} requires y to be passed, but the target y is None.")
