@@ -70,11 +70,11 @@ def test_an_audit_draws_its_rows_from_a_source(folder):
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
-        (lambda model, folder: model.predict("nowhere"), "no file or folder nowhere"),
+        (lambda model, _: model.predict("nowhere"), "no file or folder nowhere"),
         (lambda model, folder: model.audit(folder, LABELS), "must be columns of a source"),
         (lambda model, folder: model.audit(folder, target="nix"), "must have the column 'nix'"),
-        (lambda model, folder: model.predict(iter([])), "must have rows"),
-        (lambda model, folder: model.predict([ROWS.iloc[:, :1]]), "must have the column"),
+        (lambda model, _: model.predict(iter([])), "must have rows"),
+        (lambda model, _: model.predict([ROWS.iloc[:, :1]]), "must have the column"),
     ],
 )
 def test_what_a_source_lacks_is_said_in_a_sentence(folder, ask, words):
