@@ -61,6 +61,7 @@ def test_dask_maps_the_partitions_of_a_table(table):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Spark's own code
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 def test_spark_maps_the_batches_of_a_table(table):
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java, and there is none")
@@ -70,6 +71,8 @@ def test_spark_maps_the_batches_of_a_table(table):
     spark = (
         sql.SparkSession.builder.master("local[1]")
         .config("spark.ui.enabled", "false")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
         .getOrCreate()
     )
     try:

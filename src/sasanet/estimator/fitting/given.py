@@ -32,7 +32,7 @@ from sasanet.table.reading import check_width, read_table
 from sasanet.table.sources import Source, check_has_columns, is_source, open_source
 from sasanet.training.hyperparameters import Hyperparameters
 
-MOST_CELLS = 2**25  # of a table that is learned from in memory: 256 MB as float64
+MOST_CELLS = 2**24  # of a table that is learned from in memory: 128 MB as float64
 _ROWS_AT_ONCE = 2**17
 _ROWS_PER_PART = 2**14  # of a table in memory, whose parts are read in random order
 _TARGET, _WEIGHT = "\0target", "\0weight"  # columns that join a table in memory
