@@ -11,7 +11,7 @@ import sys
 from functools import partial
 
 from bench import runner
-from bench.scale import cost, fits
+from bench.scale import cluster, cost, fits
 from bench.scale.kills import kills
 from bench.scale.page import write_page
 
@@ -43,11 +43,13 @@ JOBS: dict[str, runner.Job] = {
     "higgs-lightgbm-100000": partial(fits.fit_lightgbm, "higgs", 100_000),
     "ids-1000000": partial(fits.many_ids, _MILLION, 60.0),
     "kills": partial(kills, 50),
+    "ray": partial(cluster.beside_threads, 700_000, 50_000, 2_048, 2),
     **{f"cost-{d}": partial(cost.parts_of_a_fit, d) for d in COLUMNS},
 }
 LARGE: dict[str, runner.Job] = {
     **_named(10 * _MILLION),
-    "limit-10000000-240": partial(fits.fit_ours, "known", 10 * _MILLION, 240),
+    "limit-10000000-120": partial(fits.fit_ours, "known", 10 * _MILLION, 120),
+    "explain-large": partial(fits.explain, "known", 10 * _MILLION, 200_000, 1),
     "ids-10000000": partial(fits.many_ids, 10 * _MILLION, 120.0),
     "higgs-ours-10000000": partial(fits.fit_ours, "higgs", 10 * _MILLION),
     "higgs-lightgbm-10000000": partial(fits.fit_lightgbm, "higgs", 10 * _MILLION),
