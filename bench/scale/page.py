@@ -16,7 +16,7 @@ Found = dict[str, Any]
 _HEAD = """# Large tables
 
 Time, memory and truth by the number of rows, limits of time, kills, and what a fit costs. Written
-by `make bench-scale` from `bench/results/scale/*.json`: one core, one thread, no GPU. Limits of time
+by `make bench-scale` from `bench/results/scale/*.json`: one core, one thread, no GPU. Time limits
 and Ray were measured alone on the machine, all else beside other work: seconds of the processor
 stand beside those of the clock, and ratios are of the processor's. The known table has 28 normal
 columns, any two correlated by 0.3, and a target that is linear in them with noise of their size; it

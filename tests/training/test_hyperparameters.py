@@ -78,7 +78,7 @@ def test_very_many_rows_are_seen_in_larger_batches_and_less_often(n_rows, batch_
     found = resolved(n_rows, clarity=0.5, teacher_weight=0.5)
     assert (found.batch_size, found.epochs) == (batch_size, epochs)
     assert found.steps(n_rows) >= resolved(10**6, clarity=0.5, teacher_weight=0.5).steps(10**6)
-    best = resolved(n_rows, preset="best", teacher_weight=0.5)
+    best = resolved(n_rows, preset="best", clarity=0.5, teacher_weight=0.5)
     assert (best.batch_size, best.epochs) == (512, 12)
     assert resolved(n_rows, network="sequence").batch_size == 128
 
