@@ -16,8 +16,8 @@ batch_size                rows / 25 (from 20,000 rows on rows / 40) rounded down
 ------------------------  ------------------------------------------------------------------------
 max_epochs                s / (1 − c) steps,   600,000 · (1 + c) / rows, from 40,000 rows on at
                           at most 2,400        most 800,000 / rows (8 to 100 epochs, "best": 12 to
-                          (4 to 100 epochs)    100 and no such limit); from 4 million rows on 16,000
-                                               steps are enough (2 to 8 epochs)
+                          (4 to 100 epochs)    100 and no such limit); from a million rows on
+                                               16,000 steps are enough (2 to 8 epochs)
 patience                  all epochs: the learning rate must reach zero
 ------------------------  ------------------------------------------------------------------------
 teacher_weight            0.4 to 0.9 of every label, by how much the teachers lose when they learn
