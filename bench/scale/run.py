@@ -38,6 +38,7 @@ JOBS: dict[str, runner.Job] = {
     "explain-one": partial(fits.explain, "known", 100_000, 20_000, 1),
     "explain-two": partial(fits.explain, "known", 100_000, 20_000, 2),
     "wide-1000x100000": partial(fits.wide, 100_000, 1_000, 120.0),
+    "wide-30000x1000": partial(fits.wide, 1_000, 30_000, 120.0),
     "wide-100000x1000": partial(fits.wide, 1_000, 100_000, 120.0),
     "higgs-ours-100000": partial(fits.fit_ours, "higgs", 100_000),
     "higgs-lightgbm-100000": partial(fits.fit_lightgbm, "higgs", 100_000),
