@@ -188,7 +188,7 @@ class StreamedTable:
         knots = data.encoder.numbers == "knots"
         with StoreWriter(self.reader.folder, data.columns, knots, n_classes) as writer:
             needed = writer.open(self.n_rows_here)
-            what = f"encoding to {needed / 1e9:.2g} GB of disk"
+            what = f"encoding, {math.ceil(needed / 1e6):,} MB of disk"
             for first, frame in self.reader.frames(what, end):
                 writer.write(*self._encoded(frame, first, data))
             return writer.finish(data.device)
