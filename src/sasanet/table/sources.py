@@ -23,6 +23,7 @@ from sasanet.errors import InvalidInputError, SasanetError, need_package
 from sasanet.table.reading import TableTypeError, arrow_to_pandas
 
 ROWS_PER_PART = 131_072
+_CELLS_AT_ONCE = 2**22  # 32 MB
 _INDEX = "__index_level_"  # how pandas names row labels without a name: not part of the table
 _KINDS = (
     "a Parquet file or folder, a pyarrow Dataset, Table or RecordBatchReader, a DataFrame, or an "
@@ -106,8 +107,8 @@ def frames_of(given: Any, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
     >>> [frame["age"].tolist() for frame in frames_of(parts, ["age"])]
     [[20], [30]]
     """
-    some = False
-    for frame in open_source(given).frames(columns, ROWS_PER_PART):
+    some, n_rows = False, max(1, min(ROWS_PER_PART, _CELLS_AT_ONCE // max(1, len(columns))))
+    for frame in open_source(given).frames(columns, n_rows):
         some = True
         yield frame
     if not some:
