@@ -13,17 +13,18 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
+from scipy.linalg import cholesky, solve_triangular
 
 from sasanet.arrays import Floats, Masks
 from sasanet.teachers.data import TeacherData, stopping_rows
-from sasanet.teachers.linear import Design, expectation, fit_best, sample
-
-Vectors = NDArray[np.float32]
+from sasanet.teachers.linear import Design, fit_best, sample
+from sasanet.teachers.regression import LinearModel, Regression, Vectors
 
 _HELD_OUT = 0.1  # of the rows: they choose rounds and penalties
 _ROUNDS = 5
@@ -36,7 +37,7 @@ _SPAN = 1.7  # of a scaled number: about a standard deviation of 1
 _LONGEST = 3.0  # to here its outliers reach
 _LEAST_SCALE = 1e-3  # of the largest
 _MOST_CELLS = 6_000_000  # rows × features: what a fit may cost
-_RANK = 1e-6  # of the largest eigenvalue: smaller ones are rounding
+_ROUNDING = 1e-6  # times the landmarks: smaller differences of kernels are none
 _ROWS_AT_ONCE = 10_000
 _TINY = 1e-6
 
@@ -65,8 +66,8 @@ class Kernel:
         penalties = _FINAL_OF_CLASSES if data.n_classes else _FINAL
         model = fit_best(data, fitted, columns, held_out, judged, penalties, end)
         parts = [rows[i : i + _ROWS_AT_ONCE] for i in range(0, len(rows), _ROWS_AT_ONCE)]
-        found = [expectation(model, space(scaled(data, part)), data) for part in parts]
-        return np.concatenate(found)
+        expectations = space.expectations(model)
+        return np.concatenate([expectations(scaled(data, part)) for part in parts])
 
 
 @dataclass(frozen=True)
@@ -122,24 +123,37 @@ class Space:
 
     landmarks: Vectors  # [m, F]
     width: float  # h
-    whitening: Vectors  # [m, ≤ m]
+    whitening: Vectors  # [m, m]
 
     @classmethod
     def of(cls, landmarks: Vectors) -> Space:
         """Choose the width by the mean distance of landmarks."""
         apart = distances(landmarks, landmarks)
         width = float(apart.mean()) or 1.0
-        sizes, axes = eigh(np.exp(-apart / width), driver="evd")
-        kept = sizes > _RANK * sizes[-1]
-        return cls(landmarks, width, axes[:, kept] / np.sqrt(sizes[kept]))
+        kernel = np.exp(-apart / width, dtype=float)
+        kernel[np.diag_indices_from(kernel)] = 1 + _ROUNDING * len(landmarks)
+        root = cholesky(kernel, lower=True)
+        whitening = solve_triangular(root, np.eye(len(root)), lower=True).T
+        return cls(landmarks, width, np.asarray(whitening, dtype=np.float32))
 
     def __call__(self, features: Vectors) -> Vectors:
-        """Return the coordinates of rows: [n, F] → [n, ≤ m]."""
+        """Return the coordinates of rows: [n, F] → [n, m]."""
         return self.kernel(distances(features, self.landmarks)) @ self.whitening
 
     def kernel(self, apart: Vectors) -> Vectors:
-        """Return the kernel of distances."""
-        return np.asarray(np.exp(apart * np.float32(-1 / self.width)))
+        """Return the kernel of distances, which it overwrites."""
+        apart *= np.float32(-1 / self.width)
+        return np.exp(apart, out=apart)
+
+    def expectations(self, model: Any) -> Callable[[Vectors], Floats]:
+        """Return what a model of coordinates says of features.
+
+        A linear model needs no coordinates: its weights of them are weights of kernels.
+        """
+        if not isinstance(model, LinearModel):
+            return lambda features: np.asarray(model.predict(self(features)))
+        of_kernels = model.of_mixed(self.whitening)
+        return lambda features: of_kernels.predict(self.kernel(distances(features, self.landmarks)))
 
 
 def distances(first: Vectors, second: Vectors) -> Vectors:
@@ -202,19 +216,18 @@ class Ridge:
         judged: Vectors,
         hidden: Vectors,
     ) -> Ridge:
-        """Fit with every penalty: one spectrum serves them all.
+        """Fit with every penalty.
 
         Shape: rows [n, F], labels [n, K], chosen (landmarks) [m], judged [h, F], hidden [h, K].
         """
         space = Space.of(rows[chosen])
-        columns, mean = space(rows), labels.mean(0)
-        sizes, axes = eigh(columns.T @ columns, driver="evd")
-        along = axes.T @ (columns.T @ (labels - mean))
-        coordinates = space(judged) @ axes
-        found = [along / (sizes + np.float32(penalty))[:, None] for penalty in _PENALTIES]
-        errors = [float(((mean + coordinates @ w - hidden) ** 2).mean()) for w in found]
+        regression = Regression(space(rows), labels, np.ones(len(labels)))
+        coordinates = space(judged)
+        models = [regression.fit(penalty) for penalty in _PENALTIES]
+        errors = [float(((m.outputs(coordinates) - hidden) ** 2).mean()) for m in models]
         best = int(np.argmin(errors))
-        return cls(space, space.whitening @ (axes @ found[best]), errors[best])
+        weights = models[best].of_mixed(space.whitening).weights.astype(np.float32)
+        return cls(space, weights, errors[best])
 
     def slopes(self, rows: Vectors) -> Vectors:
         """Return the length of the derivative by each feature, over the K outputs.
@@ -226,7 +239,8 @@ class Ridge:
         """
         landmarks, width = self.space.landmarks, np.float32(self.space.width)
         apart = distances(rows, landmarks)
-        falling = self.space.kernel(apart) / (np.maximum(apart, _TINY) * width)
+        falling = 1 / (np.maximum(apart, _TINY) * width)
+        falling *= self.space.kernel(apart)
         squares = np.zeros_like(rows)
         for weight in self.weights.T:
             slope = rows * (falling @ weight)[:, None] - falling @ (weight[:, None] * landmarks)

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression, Ridge, TweedieRegressor
+from sklearn.linear_model import TweedieRegressor
 
 from sasanet.arrays import Floats, Masks
 from sasanet.objectives import POWERS
-from sasanet.teachers.data import TeacherData, class_shares, stopping_rows
+from sasanet.teachers.data import TeacherData, stopping_rows
+from sasanet.teachers.regression import Regression, Vectors
 from sasanet.teachers.stacking import mean_loss
 
 _KNOTS = 10  # of a number column, at quantiles
@@ -25,6 +26,7 @@ _RARE = 10  # rows: rarer levels have no coefficient
 _MOST_LEVELS = 60  # of a column, the most frequent ones
 _MOST_FACTORS = 24  # numbers and levels whose products are taken: 300 of them
 _MOST_ROWS = 20_000  # a few hundred coefficients need no more
+_ROWS_AT_ONCE = 10_000
 _MOST_CELLS = 6_000_000  # of the design, times classes: what a fit may cost
 _HELD_OUT = 0.1  # of the rows: they choose the penalty
 _PENALTIES = (10.0, 100.0, 1000.0)  # per standardised coefficient
@@ -56,17 +58,16 @@ class Linear:
         columns, judged = design(data.values(fitted)), design(data.values(held_out))
         best = fit_best(data, fitted, columns, held_out, judged, _PENALTIES, end)
         rows = np.flatnonzero(unseen)
-        parts = [rows[i : i + _MOST_ROWS] for i in range(0, len(rows), _MOST_ROWS)]
-        found = [expectation(best, design(data.values(part)), data) for part in parts]
-        return np.concatenate(found)
+        parts = [rows[i : i + _ROWS_AT_ONCE] for i in range(0, len(rows), _ROWS_AT_ONCE)]
+        return np.concatenate([best.predict(design(data.values(part))) for part in parts])
 
 
 def fit_best(
     data: TeacherData,
     fitted: NDArray[np.intp],
-    columns: NDArray[np.floating[Any]],
+    columns: Vectors,
     held_out: NDArray[np.intp],
-    judged: NDArray[np.floating[Any]],
+    judged: Vectors,
     penalties: Sequence[float],
     end: float,
 ) -> Any:
@@ -75,15 +76,15 @@ def fit_best(
     Shape: fitted [n], columns [n, F], held_out [m], judged [m, F].
     """
     wanted = data.expectations[held_out]
-    best, smallest = None, math.inf
+    best, latest, smallest = None, None, math.inf
+    fit = _fitter(data, fitted, columns)
     for penalty in penalties:
         if best is not None and time.monotonic() > end:
             break
-        model = _fit(data, fitted, columns, penalty)
-        expected = expectation(model, judged, data)
-        loss = mean_loss(wanted, expected, data.weights[held_out], data.loss)
+        latest = fit(penalty, latest)
+        loss = mean_loss(wanted, latest.predict(judged), data.weights[held_out], data.loss)
         if loss < smallest:
-            best, smallest = model, loss
+            best, smallest = latest, loss
     return best
 
 
@@ -104,7 +105,7 @@ class Design:
         is_number = tuple(count is None for count in data.levels)
         places = tuple(map(_places, cells.T, is_number))
         taken = _multiplied(places, is_number) if with_products else ()
-        raw = cls(places, is_number, taken, np.zeros(1), np.ones(1))(cells)
+        raw = cls(places, is_number, taken, np.zeros(1), np.ones(1))._raw(cells)
         scales = raw.std(0)
         scales[scales < _TINY] = math.inf  # a constant column says nothing
         return cls(places, is_number, taken, raw.mean(0), scales)
@@ -114,8 +115,11 @@ class Design:
         """How many columns there are."""
         return max(1, len(self.scales))
 
-    def __call__(self, cells: NDArray[np.floating[Any]]) -> Floats:
+    def __call__(self, cells: NDArray[np.floating[Any]]) -> Vectors:
         """Return the columns of some rows: [m, N] → [m, width]."""
+        return ((self._raw(cells) - self.means) / self.scales).astype(np.float32)
+
+    def _raw(self, cells: NDArray[np.floating[Any]]) -> Floats:
         parts = [np.isnan(cells).astype(float)]
         for cell, places, number in zip(cells.T, self.places, self.is_number, strict=True):
             parts.append(_hats(cell, places) if number else (cell[:, None] == places) * 1.0)
@@ -123,7 +127,7 @@ class Design:
             factors = np.hstack([self._factor(cells[:, j], j) for j in self.multiplied])
             first, second = np.triu_indices(factors.shape[1])
             parts.append(factors[:, first] * factors[:, second])
-        return np.asarray((np.hstack(parts) - self.means) / self.scales)
+        return np.hstack(parts)
 
     def _factor(self, cell: NDArray[np.floating[Any]], column: int) -> Floats:
         """Return what of a column is multiplied: a centred number, or levels: [m] → [m, 1 or L]."""
@@ -175,37 +179,33 @@ def _hats(cells: Floats, knots: Floats) -> Floats:
     return hats
 
 
-def _fit(
-    data: TeacherData, rows: NDArray[np.intp], columns: NDArray[np.floating[Any]], penalty: float
-) -> Any:
+def _fitter(
+    data: TeacherData, rows: NDArray[np.intp], columns: Vectors
+) -> Callable[[float, Any], Any]:
+    """Return what fits with a penalty, perhaps from another penalty's model: [n], [n, F]."""
     weights = data.weights[rows] / data.weights[rows].mean()
     labels = data.labels[rows]
-    if data.loss in POWERS:
+    if data.loss not in POWERS:
+        wanted = data.expectations[rows].reshape(len(rows), -1)
+        return Regression(columns, wanted, weights, data.n_classes).fit
+
+    def fit(penalty: float, _: Any) -> _Bounded:
         strength = penalty * data.noise / len(rows)  # of the mean deviance
         model = TweedieRegressor(
             power=POWERS[data.loss], link="log", alpha=strength, max_iter=_ITERATIONS, tol=1e-3
         )
         return _Bounded(model.fit(columns, labels, weights), columns)
-    if not data.n_classes:
-        return Ridge(alpha=penalty).fit(columns, labels, weights)
-    model = LogisticRegression(C=1 / penalty, max_iter=_ITERATIONS, tol=1e-3)
-    return model.fit(columns, labels, weights)
+
+    return fit
 
 
 class _Bounded:
     """A model of logarithms that predicts nothing beyond what it predicts of its own rows."""
 
-    def __init__(self, model: Any, columns: NDArray[np.floating[Any]]) -> None:
+    def __init__(self, model: Any, columns: Vectors) -> None:
         self.model = model
         self.range = np.quantile(model.predict(columns), (0, 1))
 
-    def predict(self, columns: NDArray[np.floating[Any]]) -> Floats:
+    def predict(self, columns: Vectors) -> Floats:
         """Return the rates of rows."""
         return np.asarray(np.clip(self.model.predict(columns), *self.range))
-
-
-def expectation(model: Any, columns: NDArray[np.floating[Any]], data: TeacherData) -> Floats:
-    """Return E[y | x]: a number, the probability of the second class, or of each."""
-    if not data.n_classes:
-        return np.asarray(model.predict(columns))
-    return class_shares(model, columns, data.n_classes)

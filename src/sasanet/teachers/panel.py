@@ -48,9 +48,10 @@ from sasanet.teachers.kernel import Kernel
 from sasanet.teachers.linear import Linear
 from sasanet.teachers.stacking import combine, mean_loss, spread, stack
 from sasanet.teachers.trees import make_trees
+from sasanet.threads import one_thread_per_product
 
 _FOLDS = 5
-_LARGE = 30_000  # rows from which several fits run at once, and trees of one kind are enough
+_LARGE = 30_000  # rows from which trees of one kind are enough
 _WIDE = 500  # cells of a row beyond which splines of all of them would take gigabytes
 _FEWEST_ROWS = 40  # with fewer there is nothing to learn from
 _FEWEST_IN_TIME = 500  # rows that a time limit must allow: teachers of fewer know too little
@@ -309,7 +310,7 @@ class _Rehearsal:
         """Return the predictions of some teachers in pairs of rows to learn from and to predict."""
         predictions = [np.full(self.data.shape, np.nan) for _ in chosen]
         jobs = [(place, fold) for place in range(len(chosen)) for fold in folds]
-        n_threads = self.settings.n_threads if len(self.data.labels) >= _LARGE else 1
+        n_threads = self.settings.n_threads
         late: set[int] = set()
 
         def predict(job: tuple[int, tuple[int, tuple[Masks, Masks]]]) -> int:
@@ -327,10 +328,10 @@ class _Rehearsal:
             return n_rows
 
         total = sum(int(seen.sum()) for _, (seen, _) in jobs)
-        n_used, n_rows = int(self.used.sum()), len(self.used)
+n_used, n_rows = int(self.used.sum()), len(self.used)
         some = f"{n_used:,} of " if n_used < n_rows else ""
         bar = Progress(f"teachers, {some}{n_rows:,} rows", total, self.settings.verbose)
-        with steady_heap(), bar, ThreadPoolExecutor(n_threads) as pool:
+        with steady_heap(), one_thread_per_product(), bar, ThreadPoolExecutor(n_threads) as pool:
             run = map if n_threads == 1 else pool.map
             for n_rows in run(predict, enumerate(jobs)):
                 bar.add(n_rows)
