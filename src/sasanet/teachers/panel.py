@@ -328,7 +328,7 @@ class _Rehearsal:
             return n_rows
 
         total = sum(int(seen.sum()) for _, (seen, _) in jobs)
-n_used, n_rows = int(self.used.sum()), len(self.used)
+        n_used, n_rows = int(self.used.sum()), len(self.used)
         some = f"{n_used:,} of " if n_used < n_rows else ""
         bar = Progress(f"teachers, {some}{n_rows:,} rows", total, self.settings.verbose)
         with steady_heap(), one_thread_per_product(), bar, ThreadPoolExecutor(n_threads) as pool:
