@@ -7,6 +7,7 @@ process with two threads is what a user without a cluster has; what Ray needs to
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -52,7 +53,7 @@ def beside_threads(n_rows: int, n_explained: int, batch_size: int, epochs: int) 
 def _by_ray(model: SASANetRegressor, folder: Path, asked: Path) -> dict[str, Any]:
     import ray
 
-    os.environ |= _SETTINGS | {"PYTHONPATH": os.pathsep.join(["src", "."])}
+    os.environ |= _SETTINGS | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     began = time.perf_counter()
     ray.init(num_cpus=N_WORKERS, include_dashboard=False, log_to_driver=False)
     found = {"ray_start_seconds": time.perf_counter() - began}
