@@ -94,7 +94,7 @@ def lines(runs: Sequence[dict[str, Any]]) -> dict[str, Line]:
     """Return the line of each part: per row, or per step."""
     columns = np.array([[1.0, run["columns"]] for run in runs])
     found = {}
-    for part in PARTS:
+    for part in [part for part in PARTS if all(part in run for run in runs)]:
         per = {"step": "one", "large_step": "one", "explain": "explained"}.get(part, "rows")
         values = np.array([run[part] / run.get(per, 1) for run in runs])
         scale = 1 / values  # relative errors count alike
