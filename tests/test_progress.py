@@ -9,6 +9,9 @@ import pytest
 from sasanet import Architecture, SASANetRegressor
 from sasanet.estimator.fitting import given
 from sasanet.progress import Progress
+from sasanet.teachers.data import TeacherData
+from sasanet.teachers.linear import Linear
+from sasanet.teachers.panel import TeacherSettings, _Rehearsal
 
 
 def bar(n_rows, end, done=0):
@@ -39,8 +42,18 @@ def test_a_fit_shows_rows_a_second_of_reading_teachers_and_training(monkeypatch,
     model = SASANetRegressor(shape, max_epochs=1, random_state=0, verbose=True, batch_size=100)
     model.fit(X, X["a"])
     said = capsys.readouterr().err
-    for what, n_rows in (("reading", 400), ("encoding", 400), ("value", 400)):
+    for what, n_rows in (("reading", 400), ("encoding, 1 MB of disk", 400), ("value", 400)):
         assert f"{what}: 100%" in said
         assert f"{n_rows}/{n_rows}" in said
-    assert "teachers: 100%" in said
+    assert "teachers, 400 rows: 100%" in said
     assert " rows/s" in said
+
+
+def test_teachers_say_how_many_rows_they_could_afford(capsys):
+    random = np.random.default_rng(0)
+    cells, labels = random.normal(size=(3_000, 4)).astype(np.float32), random.normal(size=3_000)
+    settings = TeacherSettings("regression", 0.5, math.inf, n_threads=1, seed=0, verbose=True)
+    used = np.arange(3_000) < 700
+    data = TeacherData(cells, labels, np.ones(3_000), [None] * 4, 0)
+    _Rehearsal(data, used, [Linear(with_products=False)], settings, math.inf).out_of_fold()
+    assert "teachers, 700 of 3,000 rows: 100%" in capsys.readouterr().err

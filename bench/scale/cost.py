@@ -5,7 +5,7 @@ is a line in the columns, by non-negative least squares:
 
     survey, store     rows · (a + b · columns)
     teachers          sampled rows · (a + b · columns), at most 200,000 of them
-    a training step   a + b · columns, for 512 rows
+    a training step   a + b · columns, for 512 and for 2,048 rows
     explaining        rows · (a + b · columns)
 """
 
@@ -33,10 +33,10 @@ from sasanet.table.sources import open_source
 from sasanet.training.hyperparameters import resolve
 from sasanet.training.loop import train
 
-ROWS, BATCH, EPOCHS = 50_000, 512, 8
-_STEPS, _EXPLAINED = 150, 2_000
+ROWS, BATCH, LARGE_BATCH = 50_000, 512, 2_048
+_STEPS, _EXPLAINED = 100, 2_000
 _MOST_SAMPLED, _SAMPLED_CELLS = 200_000, 2**24
-PARTS = ("survey", "store", "teachers", "step", "explain")
+PARTS = ("survey", "store", "teachers", "step", "large_step", "explain")
 
 
 def parts_of_a_fit(n_columns: int) -> dict[str, Any]:
@@ -55,16 +55,21 @@ def parts_of_a_fit(n_columns: int) -> dict[str, Any]:
         data = model._encode_training(table, *model._learn_target(table), None, settings)
         began = busy()
         soft = soft_labels.soften(data, settings, "auto", table.given)
-        found["teachers"], began = busy() - began, busy()
-        data = table.store(replace(data, labels=soft.labels), settings)
+        found["teachers"] = busy() - began
+        settings = model._resolve(table.n_rows, soft)
+        data = replace(data, labels=soft.labels)
+        data = soft_labels.with_knots(data, settings.architecture.n_knots)
+        began = busy()
+        data = table.store(data, settings)
         found["store"] = busy() - began
         found["store_bytes"] = sum(file.stat().st_size for file in scratch.iterdir())
         network, _ = model._make_seeded_network(data, settings)
         (phase,) = model._make_phases(data, settings)
-        phase = replace(phase, steps=_STEPS, batch_size=BATCH)
-        began = busy()
-        train(network, data.rows(), [phase], torch.Generator().manual_seed(0))
-        found["step"] = (busy() - began) / _STEPS
+        for name, size in (("step", BATCH), ("large_step", LARGE_BATCH)):
+            phase = replace(phase, steps=_STEPS, batch_size=size)
+            began = busy()
+            train(network, data.rows(), [phase], torch.Generator().manual_seed(0))
+            found[name] = (busy() - began) / _STEPS
         began = busy()
         assert isinstance(network, SASANet)
         inference.attributions(network, torch.from_numpy(data.cells[:_EXPLAINED]))
@@ -89,8 +94,8 @@ def lines(runs: Sequence[dict[str, Any]]) -> dict[str, Line]:
     """Return the line of each part: per row, or per step."""
     columns = np.array([[1.0, run["columns"]] for run in runs])
     found = {}
-    for part in PARTS:
-        per = {"step": "one", "explain": "explained"}.get(part, "rows")
+    for part in [part for part in PARTS if all(part in run for run in runs)]:
+        per = {"step": "one", "large_step": "one", "explain": "explained"}.get(part, "rows")
         values = np.array([run[part] / run.get(per, 1) for run in runs])
         scale = 1 / values  # relative errors count alike
         a, b = nnls(columns * scale[:, None], values * scale)[0]
@@ -98,9 +103,12 @@ def lines(runs: Sequence[dict[str, Any]]) -> dict[str, Line]:
     return found
 
 
-def steps(n_rows: int, clarity: float) -> int:
-    """Return how many steps the rules give a large table."""
-    return resolve(SASANetRegressor().get_params(), n_rows, clarity).steps(n_rows)
+def training(found: dict[str, Line], n_rows: int, n_columns: int, clarity: float) -> float:
+    """Return the seconds of as many steps, of as many rows each, as the rules give a table."""
+    rules = resolve(SASANetRegressor().get_params(), n_rows, clarity)
+    small, large = found["step"](n_columns), found["large_step"](n_columns)
+    a_row = (large - small) / (LARGE_BATCH - BATCH)
+    return rules.steps(n_rows) * (small + (rules.batch_size - BATCH) * a_row)
 
 
 def seconds(
@@ -111,7 +119,7 @@ def seconds(
         "survey": n_rows * found["survey"](n_columns),
         "teachers": _sampled(n_rows, n_columns) * found["teachers"](n_columns),
         "store": n_rows * found["store"](n_columns),
-        "training": steps(n_rows, clarity) * found["step"](n_columns),
+        "training": training(found, n_rows, n_columns, clarity),
     }
 
 
@@ -122,7 +130,7 @@ def _sampled(n_rows: int, n_columns: int) -> int:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Machines with one worker of one core each, every worker with a batch of 512 rows."""
+    """Machines with one worker of one core each, every worker with 512 rows of a batch."""
 
     machines: int
     bytes_per_second: float  # of the network, each way
@@ -132,7 +140,8 @@ class Cluster:
     ) -> dict[str, float]:
         """Return the seconds of the parts of a fit; gradients go around in a ring."""
         own = n_rows / self.machines
-        n_steps = math.ceil(EPOCHS * n_rows / (BATCH * self.machines))
+        epochs = resolve(SASANetRegressor().get_params(), n_rows).epochs
+        n_steps = math.ceil(epochs * n_rows / (BATCH * self.machines))
         ring = 2 * (self.machines - 1) / self.machines * 4 * weights / self.bytes_per_second
         return {
             "survey": own * found["survey"](n_columns),

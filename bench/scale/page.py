@@ -16,12 +16,13 @@ Found = dict[str, Any]
 _HEAD = """# Large tables
 
 Time, memory and truth by the number of rows, limits of time, kills, and what a fit costs. Written
-by `make bench-scale` from `bench/results/scale/*.json`: one core, one thread, no GPU, beside other
-work on the machine. So seconds of the processor stand beside those of the clock, and ratios are of
-the processor's. The known table has 28 normal columns, any two correlated by 0.3, and a target that
-is linear in them with noise of their size; it is read from Parquet files written in parts. LightGBM
-has 500 trees of 31 leaves at a rate of 0.05. What is not in a table was not run. Fits of 1,000 and
-10,000 rows are of the panel of teachers before it had kernels.
+by `make bench-scale` from `bench/results/scale/*.json`: one core, one thread, no GPU. Time limits
+and Ray were measured alone on the machine, all else beside other work: seconds of the processor
+stand beside those of the clock, and ratios are of the processor's. The known table has 28 normal
+columns, any two correlated by 0.3, and a target that is linear in them with noise of their size; it
+is read from Parquet files written in parts. LightGBM has 500 trees of 31 leaves at a rate of 0.05.
+What is not in a table was not run. The fits of 10,000 and 100,000 rows are of an earlier panel of
+teachers.
 """
 _BILLION, _MACHINES, _NETWORK = 10**9, 32, 10e9 / 8
 _COLUMNS = 28  # columns of the examples
@@ -30,7 +31,7 @@ _COLUMNS = 28  # columns of the examples
 def write_page(results: Path) -> None:
     """Write the page from what has been measured so far."""
     found = {path.stem: json.loads(path.read_text()) for path in sorted(results.glob("*.json"))}
-    makers = [_fits, _truth, _explain, _limits, _wide, _ids, _kills, _cost]
+    makers = [_fits, _truth, _explain, _limits, _wide, _ids, _kills, _ray, _cost]
     sections = [_HEAD, *(make(found) for make in makers)]
     PAGE.write_text("\n".join(part for part in sections if part), encoding="utf-8")
 
@@ -102,9 +103,11 @@ def _explain(found: Found) -> str:
         [
             f"{run['rows']:,}",
             str(run["n_jobs"]),
-            f"{run['rows'] / run['predict_seconds']:,.0f}",
-            f"{run['rows'] / run['explain_seconds']:,.0f}",
-            f"{run['rows'] / run['explain_cpu_seconds']:,.0f}" if run["n_jobs"] == 1 else "–",
+            *(f"{run['rows'] / run[f'{what}_seconds']:,.0f}" for what in ("predict", "explain")),
+            *(
+                f"{run['rows'] / run[f'{what}_cpu_seconds']:,.0f}" if run["n_jobs"] == 1 else "–"
+                for what in ("predict", "explain")
+            ),
             f"{run['explain_peak_gib']:.2f}",
             f"{run['largest_child_gib']:.2f}",
         ]
@@ -113,7 +116,8 @@ def _explain(found: Found) -> str:
     if not rows:
         return ""
     heads = ["rows", "processes", "predicted a second", "explained a second",
-             "explained a second of the processor", "GiB", "GiB of the largest worker"]  # fmt: skip
+             "predicted a second of the processor", "explained a second of the processor", "GiB",
+             "GiB of the largest worker"]  # fmt: skip
     return (
         "\n## From files into files\n\n`predict_batches` and `explain_batches`, 28 columns, from "
         "Parquet into Parquet.\n\n" + table(heads, rows)
@@ -139,7 +143,7 @@ def _limits(found: Found) -> str:
     heads = ["rows", "asked, s", "taken, s", "of the processor", "steps", "the network's share",
              "R²", "warnings"]  # fmt: skip
     return (
-        "\n## Time asked and taken\n\nReading included. Where other work had the cores the "
+        "\n## Time asked and taken\n\nReading included. Where other work had the cores, the "
         "processor's seconds are far fewer: the limit is one of the clock.\n\n" + table(heads, rows)
     )
 
@@ -194,13 +198,40 @@ def _kills(found: Found) -> str:
     )
 
 
+def _ray(found: Found) -> str:
+    if "ray" not in found:
+        return ""
+    run = found["ray"]
+    rows = []
+    for what, named in (("fit", "fit"), ("train", "of it the steps of training"),
+                        ("explain", "explain")):  # fmt: skip
+        threads, ray = run[f"{what}_threads_seconds"], run[f"{what}_ray_seconds"]
+        rows.append([named, f"{threads:.1f}", f"{ray:.1f}", f"{ray / threads:.2f}"])
+    around = [run[f"fit_{who}_seconds"] - run[f"train_{who}_seconds"] for who in ("ray", "threads")]
+    return (
+        "\n## Two Ray workers beside two threads\n\n"
+        f"{run['rows']:,} rows of the known table fitted (read, taught, {run['epochs']} epochs in "
+        f"batches of {run['batch_size']:,}) and {run['explained']:,} explained into Parquet, on "
+        f"{run['cores']} cores, alone on the machine. Seconds by the clock; those of Ray hold the "
+        "beginning of its workers and actors: around the steps of training a fit takes "
+        f"{around[0] - around[1]:.1f} s longer. Starting Ray itself took "
+        f"{run['ray_start_seconds']:.1f} s more. R² of the models: {run['score_threads']:.4f} and "
+        f"{run['score_ray']:.4f}.\n\n"
+        + table(["", "two threads of one process", "two Ray workers", "ratio"], rows)
+    )
+
+
 def _cost(found: Found) -> str:
     runs = [run for name, run in found.items() if name.startswith("cost-")]
     runs.sort(key=lambda run: run["columns"])
     if len(runs) < 2:
         return ""
     lines = cost.lines(runs)
-    units = {"step": "a training step of 512 rows", "teachers": "teachers, a row of their sample"}
+    units = {
+        "step": "a training step of 512 rows",
+        "large_step": "a training step of 2,048 rows",
+        "teachers": "teachers, a row of their sample",
+    }
     rows = [
         [units.get(part, f"{part}, a row"), f"{1e6 * line.a:,.2f}", f"{1e6 * line.b:,.3f}"]
         for part, line in lines.items()
@@ -212,8 +243,7 @@ def _cost(found: Found) -> str:
         "the processor are `a + b · columns`:\n\n"
         + table(["part", "a", "b"], rows)
         + _disk(runs)
-        + _checked(found, lines)
-        + _carried(runs, lines)
+        + (_checked(found, lines) + _carried(runs, lines) if "large_step" in lines else "")
     )
 
 
@@ -262,15 +292,15 @@ def _carried(runs: list[Any], lines: dict[str, cost.Line]) -> str:
     return (
         f"\n### On paper: 10⁹ rows of {_COLUMNS} columns\n\nHours by the formula, on one core "
         f"and on {_MACHINES} machines with one worker of one core each, which average gradients "
-        f"over a network of 10 Gbit/s, 512 rows a worker and step. This has not been run.\n\n"
+        f"over a network of 10 Gbit/s, 512 rows a worker and step; rows are seen twice. This has "
+        "not been run.\n\n"
         + table(["part", "one core", f"{_MACHINES} machines"], rows)
         + f"\nEncoded rows take {disk:,.0f} GiB of disk, {disk / _MACHINES:,.1f} on each machine; "
         f"explaining all rows takes {explained:,.0f} hours of one core, and divides by the "
-        "machines. What breaks first: the time of training, which is nearly all of it and not the "
-        "reading; then the common step, since with one batch of "
-        f"{_MACHINES * cost.BATCH:,} rows there are {_MACHINES} times fewer steps than the rules "
-        "were found with, and every one waits for the slowest worker; then Ray's object store, "
-        f"which must hold or spill the {_BILLION * 8 * _COLUMNS / 2**30:,.0f} GiB of the table. "
-        "With so many rows a `time_limit` or a smaller `max_epochs` is the remedy: each row need "
-        "not be seen eight times.\n"
+        "machines. What breaks first: the time of training, which is most of it and not the "
+        "reading; then the common step, since one batch of "
+        f"{_MACHINES * cost.BATCH:,} rows is {_MACHINES * cost.BATCH // cost.LARGE_BATCH} times "
+        "larger than the largest that was tried, and every one waits for the slowest worker; then "
+        "Ray's object store, which must hold or spill the "
+        f"{_BILLION * 8 * _COLUMNS / 2**30:,.0f} GiB of the table.\n"
     )

@@ -11,7 +11,7 @@ import sys
 from functools import partial
 
 from bench import runner
-from bench.scale import cost, fits
+from bench.scale import cluster, cost, fits
 from bench.scale.kills import kills
 from bench.scale.page import write_page
 
@@ -38,16 +38,19 @@ JOBS: dict[str, runner.Job] = {
     "explain-one": partial(fits.explain, "known", 100_000, 20_000, 1),
     "explain-two": partial(fits.explain, "known", 100_000, 20_000, 2),
     "wide-1000x100000": partial(fits.wide, 100_000, 1_000, 120.0),
+    "wide-30000x1000": partial(fits.wide, 1_000, 30_000, 120.0),
     "wide-100000x1000": partial(fits.wide, 1_000, 100_000, 120.0),
-    "higgs-ours-100000": partial(fits.fit_ours, "higgs", 100_000),
-    "higgs-lightgbm-100000": partial(fits.fit_lightgbm, "higgs", 100_000),
+    "higgs-ours-1000000": partial(fits.fit_ours, "higgs", _MILLION),
+    "higgs-lightgbm-1000000": partial(fits.fit_lightgbm, "higgs", _MILLION),
     "ids-1000000": partial(fits.many_ids, _MILLION, 60.0),
     "kills": partial(kills, 50),
+    "ray": partial(cluster.beside_threads, 700_000, 50_000, 2_048, 2),
     **{f"cost-{d}": partial(cost.parts_of_a_fit, d) for d in COLUMNS},
 }
 LARGE: dict[str, runner.Job] = {
     **_named(10 * _MILLION),
-    "limit-10000000-240": partial(fits.fit_ours, "known", 10 * _MILLION, 240),
+    "limit-10000000-120": partial(fits.fit_ours, "known", 10 * _MILLION, 120),
+    "explain-large": partial(fits.explain, "known", 10 * _MILLION, 200_000, 1),
     "ids-10000000": partial(fits.many_ids, 10 * _MILLION, 120.0),
     "higgs-ours-10000000": partial(fits.fit_ours, "higgs", 10 * _MILLION),
     "higgs-lightgbm-10000000": partial(fits.fit_lightgbm, "higgs", 10 * _MILLION),

@@ -11,7 +11,9 @@ import pytest
 from bench.scale import cost, tables
 from bench.scale.page import write_page
 from bench.scale.tables import TARGET, LinearGame
+from sasanet import SASANetRegressor
 from sasanet.shapley import all_coalitions, exact_shapley
+from sasanet.training.hyperparameters import resolve
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +49,7 @@ def test_tables_are_written_in_parts_and_removed(game, monkeypatch):
 
 def test_the_formula_finds_the_line_that_costs_were_made_by():
     runs = [
-        {"rows": 10, "columns": d, "explained": 5, "step": 2.0 + d}
+        {"rows": 10, "columns": d, "explained": 5, "step": 2.0 + d, "large_step": 4.0 * (2 + d)}
         | {"survey": 10 * d, "store": 20 * d, "teachers": 30 * (1 + d), "explain": 5 * d}
         for d in (2, 8, 30)
     ]
@@ -58,7 +60,10 @@ def test_the_formula_finds_the_line_that_costs_were_made_by():
     parts = cost.seconds(found, 10**6, 8, 0.5)
     assert parts["survey"] == pytest.approx(8e6)
     assert parts["teachers"] == pytest.approx(200_000 * 27)
-    assert parts["training"] == pytest.approx(cost.steps(10**6, 0.5) * 10)
+    rules = {n: resolve(SASANetRegressor().get_params(), n, 0.5) for n in (10**6, 10**7)}
+    assert parts["training"] == pytest.approx(rules[10**6].steps(10**6) * 10)
+    larger = cost.seconds(found, 10**7, 8, 0.5)["training"]  # in batches of 2,048 rows
+    assert larger == pytest.approx(rules[10**7].steps(10**7) * 40)
 
 
 def test_the_page_is_written_from_no_results_at_all(tmp_path, monkeypatch):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import shutil
+import sys
 
 import numpy as np
 import pandas as pd
@@ -61,15 +63,20 @@ def test_dask_maps_the_partitions_of_a_table(table):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Spark's own code
-def test_spark_maps_the_batches_of_a_table(table):
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_spark_maps_the_batches_of_a_table(table, monkeypatch):
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java, and there is none")
     sql = pytest.importorskip("pyspark.sql", reason="PySpark is not installed")
     from pyspark.sql.types import DoubleType, StructField, StructType
 
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)  # the workers' own would lack packages
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
     spark = (
         sql.SparkSession.builder.master("local[1]")
         .config("spark.ui.enabled", "false")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
         .getOrCreate()
     )
     try:

@@ -151,5 +151,5 @@ def test_impossible_settings_are_refused(options):
 
 @pytest.mark.parametrize("source", ["folder/", Path("folder"), iter([pd.DataFrame({"a": [1]})])])
 def test_a_source_in_place_of_a_table_is_told_where_it_can_go(source):
-    with pytest.raises(InvalidInputError, match="predict_batches and explain_batches read files"):
+    with pytest.raises(InvalidInputError, match="files, datasets and streams are read by fit"):
         read_table(source)

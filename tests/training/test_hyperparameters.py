@@ -60,7 +60,27 @@ def check_auto(batch_of, n_rows, share=40, least=64):
     assert 2 * batch > n_rows / share or batch == 512
 
 
-SIZES = [1, 2_559, 2_560, 5_119, 5_120, 10_240, 20_479, 20_480, 10**7]
+SIZES = [1, 2_559, 2_560, 5_119, 5_120, 10_240, 20_479, 20_480, 10**6]
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "batch_size", "epochs"),
+    [
+        (10**6, 512, 8),
+        (1_999_999, 512, 5),
+        (2 * 10**6, 1_024, 8),
+        (4 * 10**6, 2_048, 8),
+        (10**7, 2_048, 4),
+        (10**9, 2_048, 2),
+    ],
+)
+def test_very_many_rows_are_seen_in_larger_batches_and_less_often(n_rows, batch_size, epochs):
+    found = resolved(n_rows, clarity=0.5, teacher_weight=0.5)
+    assert (found.batch_size, found.epochs) == (batch_size, epochs)
+    assert found.steps(n_rows) >= resolved(10**6, clarity=0.5, teacher_weight=0.5).steps(10**6)
+    best = resolved(n_rows, preset="best", clarity=0.5, teacher_weight=0.5)
+    assert (best.batch_size, best.epochs) == (512, 12)
+    assert resolved(n_rows, network="sequence").batch_size == 128
 
 
 @pytest.mark.parametrize("n_rows", SIZES)

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import torch
 from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from sasanet import intervals
@@ -30,6 +31,7 @@ from sasanet.audit.reference import (
     own_game,
     within_groups,
 )
+from sasanet.audit.sampled import draw_rows
 from sasanet.checksums import pack_weights
 from sasanet.errors import InvalidInputError
 from sasanet.estimator.explaining import Groups
@@ -42,6 +44,7 @@ from sasanet.network.coalitions import random_coalitions, random_orders
 from sasanet.network.player_game import Game
 from sasanet.network.sasanet import SASANet
 from sasanet.table.quantities import per_exposure
+from sasanet.table.sources import is_source
 from sasanet.validation import check_integer, our_refusals
 
 _GAP_ORDERS = 16
@@ -62,6 +65,7 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
     exposure: Any = None,
     interactions: bool = False,
     within: bool = False,
+    target: str | None = None,
 ) -> Audit:
     """Measure how faithful a fitted model's attributions are on given rows.
 
@@ -69,8 +73,9 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
     ----------
     model : SASANetClassifier or SASANetRegressor
         A fitted model.
-    X : table (n, d)
-        Rows to audit, preferably not seen in training.
+    X : table (n, d), or source
+        Rows to audit, preferably not seen in training. Of a source that may be larger than memory
+        (Parquet files, datasets, streams, as in ``fit``) 8 ``n_rows`` rows are drawn in one pass.
     y : array-like (n,), optional
         Their labels; with them the calibration of v(S) is measured, on at most 8 ``n_rows`` rows.
     n_rows : int
@@ -87,7 +92,8 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
     method : {"auto", "formula", "learned"}
         Audit the attributions of ``explain(X, method=method)``.
     exposure : array-like (n,), optional
-        Of the labels, as in ``fit``: calibration is then that of rates, by exposure.
+        Of the labels, as in ``fit``: calibration is then that of rates, by exposure. Of a source
+        the name of a column.
     interactions : bool, default=False
         Also compare ``interactions(X, groups=groups)`` of at most 16 rows with the Shapley
         interaction index of the model's own game, enumerated for at most ten players and sampled
@@ -95,6 +101,8 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
     within : bool, default=False
         Audit the attributions of ``explain(X, groups=groups, within=True)``, by orders in which
         groups stand together.
+    target : str, optional
+        The column of X that holds the labels, in place of ``y``.
 
     Returns
     -------
@@ -112,6 +120,10 @@ def audit(  # noqa: PLR0913 - what to audit, and how much of it
     """
     start = time.perf_counter()
     n_orders, seed = _check_arguments(n_rows, n_orders, random_state)
+    if target is not None or is_source(X):
+        check_is_fitted(model)
+        named = y, exposure, target
+        X, y, exposure = draw_rows(X, model.encoder_.names, named, 8 * n_rows, seed)
     table, cells = _encode(model, X, y)
     generator = torch.Generator().manual_seed(seed)
     chosen = torch.randperm(len(cells), generator=generator)[:n_rows]

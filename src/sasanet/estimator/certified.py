@@ -37,6 +37,7 @@ class CertifiedModel(TabularModel):
         exposure: Any = None,
         interactions: bool = False,
         within: bool = False,
+        target: str | None = None,
     ) -> Audit:
         """Measure how true the attributions are on given rows: see :func:`sasanet.audit.audit`.
 
@@ -59,6 +60,7 @@ class CertifiedModel(TabularModel):
             exposure=exposure,
             interactions=interactions,
             within=within,
+            target=target,
         )
         if groups is None and units == "raw" and method == "auto":
             self.audit_ = found

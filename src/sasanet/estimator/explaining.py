@@ -26,6 +26,7 @@ from sasanet.network.refinement.pairs import refined_pairs
 from sasanet.network.refinement.run import refined
 from sasanet.network.sasanet import SASANet
 from sasanet.shapley.game import names_to_mask, read_coalitions
+from sasanet.table.sources import frames_of, is_source
 from sasanet.table.target import to_probability
 from sasanet.training.distillation import distil
 from sasanet.validation import check_integer, read_choice, read_real
@@ -57,8 +58,10 @@ class ExplainingModel(CertifiedModel):
 
         Parameters
         ----------
-        X : table (n, d)
-            Rows to explain; cells may be missing, and have attribution exactly 0.
+        X : table (n, d), or source
+            Rows to explain; cells may be missing, and have attribution exactly 0. A source (Parquet
+            files, datasets, streams, as in ``fit``) is read whole: for more rows than memory holds
+            there is :func:`sasanet.scale.explain_batches`.
         n_orders : int, default=0
             Refine the attributions: a closer formula, corrected by random coalitions worth so many
             orders of the features (at least 4; an order costs d − 1 evaluations of the model).
@@ -334,8 +337,8 @@ class ExplainingModel(CertifiedModel):
 
         Parameters
         ----------
-        X : table (n, d)
-            Rows.
+        X : table (n, d), or source
+            Rows; a source is read part by part.
         coalitions : bool array (d,), (n, d) or (n, m, d), or list of feature names
             Which features may be used: for all rows, per row, or m times per row. Missing cells
             are absent whatever the coalition says.
@@ -350,6 +353,8 @@ class ExplainingModel(CertifiedModel):
         ndarray (n,) or (n, m), with a last axis of length C for multiclass
             v(S) in these units: of no feature the base value, of all of them the prediction.
         """
+        if is_source(X):
+            return self._value_by_part(X, coalitions, groups, units)
         _, cells = self._encode(X)
         self._check_units(units)
         players = read_players(groups, self.encoder_.names)
@@ -359,6 +364,20 @@ class ExplainingModel(CertifiedModel):
         values = self._in_units(values, units)
         values = values[..., 0] if values.shape[-1] == 1 else values
         return values if np.ndim(coalitions) == 3 else values[:, 0]
+
+    def _value_by_part(self, X: Any, coalitions: Any, groups: Groups | None, units: str) -> Floats:
+        """Return :meth:`value` of a source, which is read part by part."""
+        by_row, first, found = np.ndim(coalitions) > 1, 0, []
+        for rows in frames_of(X, self.encoder_.names):
+            some = np.asarray(coalitions)[first : first + len(rows)] if by_row else coalitions
+            found.append(self.value(rows, some, groups=groups, units=units))
+            first += len(rows)
+        if by_row and len(coalitions) != first:
+            raise InvalidInputError(
+                f"coalitions must be as many as the {first:,} rows, got {len(coalitions):,}; mark "
+                "the known features of each row with True"
+            )
+        return np.concatenate(found)
 
     def _read_coalitions(self, coalitions: Any, n_rows: int, players: Players) -> Tensor:
         """Return coalitions of players as coalitions of features: [1 or n, m, d] bool."""

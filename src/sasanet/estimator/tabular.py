@@ -37,6 +37,7 @@ from sasanet.network.interface import TabularNetwork
 from sasanet.network.layers import GLOBAL_GENERATOR
 from sasanet.table.encoder import EncodedTable, TableEncoder
 from sasanet.table.reading import read_table
+from sasanet.table.sources import frames_of, is_source
 from sasanet.table.target import Target
 from sasanet.training.hyperparameters import Hyperparameters
 from sasanet.training.loop import History, Phase, Rows, Surroundings, train
@@ -253,17 +254,25 @@ class TabularModel(BaseEstimator):
         return np.array(self.target_.base)
 
     def _encode(self, X: Any) -> tuple[pd.DataFrame, Tensor]:
-        """Return the rows in the columns of training, and their cells [n, d]."""
+        """Return the rows in the columns of training, and their cells [n, d].
+
+        Of a source all rows are read, of its columns those of training.
+        """
         if isinstance(X, EncodedTable):
             return X.table, torch.from_numpy(X.cells)
         check_is_fitted(self)
+        if is_source(X):
+            X = pd.concat(frames_of(X, self.encoder_.names), ignore_index=True)
         table = self.encoder_.align(read_table(X))
         if not self.encoder_.has_labels_of(X):  # names against positions: scikit-learn's warning
             validate_data(self, X, reset=False, skip_check_array=True)
         return table, torch.from_numpy(self.encoder_.transform(table))
 
     def _raw(self, X: Any) -> Floats:
-        """Return the raw output of every row: [n, K]."""
+        """Return the raw output of every row: [n, K]; a source is read part by part."""
+        check_is_fitted(self)
+        if is_source(X):
+            return np.concatenate([self._raw(rows) for rows in frames_of(X, self.encoder_.names)])
         _, cells = self._encode(X)
         return self.target_.to_raw(inference.outputs(self.network_, cells).numpy())
 

@@ -31,7 +31,7 @@ _PATIENCE = 24 * 3600  # seconds that workers wait for each other: the first one
 _REPLACED = 8  # workers, before a fit gives up
 
 
-def fit(
+def fit(  # noqa: PLR0913 - the settings of a fit by several machines
     model: Model,
     dataset: Any,
     target: str,
@@ -39,6 +39,7 @@ def fit(
     num_workers: int = 2,
     sample_weight: str | None = None,
     checkpoint: str | Path | None = None,
+    scratch: str | Path | None = None,
     use_gpu: bool = False,
 ) -> Model:
     """Learn from a Ray Dataset with several workers.
@@ -62,6 +63,9 @@ def fit(
     checkpoint : path, optional
         Folder for the state of the fit; on several machines one that all of them see. By default a
         temporary folder of this machine.
+    scratch : path, optional
+        Folder of every machine for the encoded rows of its workers, by default the system's for
+        temporary files.
     use_gpu : bool, default=False
         Whether workers train on GPUs, and talk by NCCL; on CPUs they do by Gloo.
 
@@ -94,6 +98,7 @@ def fit(
             tuple(names),
             str(folder / "state"),
             share,
+            None if scratch is None else str(scratch),
         )
         model._keep(_run(job, folder, use_gpu))
     return model
@@ -108,6 +113,7 @@ class Job:
     names: tuple[str, ...]
     folder: str
     shares: Sequence[Sequence[Block]]
+    scratch: str | None = None
 
     def run(self, fellows: Workers, start: float) -> dict[str, Any]:
         """Do one worker's part, and return what the fit leaves."""
@@ -115,7 +121,7 @@ class Job:
         model.set_params(verbose=bool(model.verbose) and rank == 0)
         settings = model._resolve(2)
         source = as_source(self.shares[rank], self.names)
-        with scratch_folder(None) as folder:
+        with scratch_folder(self.scratch) as folder:
             seed = int(model.random_state) % 2**31 + rank
             reader = Reader(source, folder, seed, verbose=settings.verbose)
             encoder, limit = model._make_encoder(), settings.time_limit

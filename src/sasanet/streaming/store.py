@@ -96,11 +96,16 @@ class StoreWriter:
         cells = sum(int(code.kind[1]) * len(code.columns) for code in self.codes)
         return cells + 4 * self.width + 4
 
-    def open(self, n_rows: int) -> None:
-        """Begin to write about so many rows, or refuse a disk that is too small for them."""
-        check_room(self.folder, n_rows * self.bytes_per_row)
+    def open(self, n_rows: int) -> int:
+        """Begin to write about so many rows, or refuse a disk that is too small for them.
+
+        Returns the bytes that they will take.
+        """
+        needed = n_rows * self.bytes_per_row
+        check_room(self.folder, needed)
         names = [*(code.kind for code in self.codes), "labels", "weights"]
         self.files = [(self.folder / name).open("wb") for name in names]
+        return needed
 
     def __enter__(self) -> Self:
         return self

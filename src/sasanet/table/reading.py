@@ -20,6 +20,7 @@ from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
 
 Level = str | bool | int | float
+MOST_COLUMNS = 2**15  # 1 GB of weights with all that training keeps of them
 NUMBERS = (int, float, Decimal, np.integer, np.floating, np.bool_)  # bool is an int
 _ARROW_INTEGERS: dict[str, Any] = {
     **{f"int{bits}": getattr(pd, f"Int{bits}Dtype")() for bits in (8, 16, 32, 64)},
@@ -75,10 +76,21 @@ def _no_table(X: Any, shape: tuple[int, ...]) -> InvalidInputError:
         remedy = "rows of equal length, or X.reshape(-1, 1) for a single column"
     else:
         remedy = (
-            "rows and columns; sasanet.scale's predict_batches and explain_batches read files, "
-            "datasets and streams part by part"
+            "rows and columns; files, datasets and streams are read by fit with target=, by "
+            "predict, explain and value, and part by part by sasanet.scale"
         )
     return InvalidInputError(f"{what}. Reshape your data: {remedy}.")
+
+
+def check_width(n_columns: int) -> None:
+    """Refuse a table with more columns than a network can learn in bounded time and memory."""
+    if n_columns > MOST_COLUMNS:
+        raise InvalidInputError(
+            f"X must have at most {MOST_COLUMNS:,} columns, got {n_columns:,}: each has vectors of "
+            "its own, and every step of training reads them all. Keep those that say most about "
+            "the target (such as sklearn.feature_selection.SelectKBest finds), or combine them "
+            "(sklearn.decomposition.PCA), and fit these."
+        )
 
 
 def check_names(frame: pd.DataFrame) -> None:

@@ -12,7 +12,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,6 +23,7 @@ from sasanet.errors import InvalidInputError, SasanetError, need_package
 from sasanet.table.reading import TableTypeError, arrow_to_pandas
 
 ROWS_PER_PART = 131_072
+_CELLS_AT_ONCE = 2**22  # 32 MB
 _INDEX = "__index_level_"  # how pandas names row labels without a name: not part of the table
 _KINDS = (
     "a Parquet file or folder, a pyarrow Dataset, Table or RecordBatchReader, a DataFrame, or an "
@@ -69,10 +70,56 @@ class Source:
         for part in self.parts():
             yield from part.frames(columns, n_rows)
 
+    def select(self, columns: Sequence[str]) -> Source:
+        """Return the same rows with some of the columns; no others are read."""
+
+        def parts() -> Iterator[Part]:
+            return (_Selected(part, tuple(columns)) for part in self.parts())
+
+        return replace(self, parts=parts, names=tuple(columns))
+
+
+@dataclass(frozen=True)
+class _Selected:
+    """Some columns of a part."""
+
+    part: Part
+    columns: tuple[str, ...]
+
+    @property
+    def first_row(self) -> int:
+        return self.part.first_row
+
+    @property
+    def n_rows(self) -> int:
+        return self.part.n_rows
+
+    def frames(self, columns: Sequence[str] | None, n_rows: int) -> Iterator[pd.DataFrame]:
+        return self.part.frames(self.columns if columns is None else columns, n_rows)
+
+
+def frames_of(given: Any, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+    """Yield the rows of a source with some of its columns, part by part.
+
+    Examples
+    --------
+    >>> parts = [pd.DataFrame({"age": [20], "y": [1]}), pd.DataFrame({"age": [30], "y": [0]})]
+    >>> [frame["age"].tolist() for frame in frames_of(parts, ["age"])]
+    [[20], [30]]
+    """
+    some, n_rows = False, max(1, min(ROWS_PER_PART, _CELLS_AT_ONCE // max(1, len(columns))))
+    for frame in open_source(given).frames(columns, n_rows):
+        some = True
+        yield frame
+    if not some:
+        raise InvalidInputError("A source must have rows, got Found array with 0 sample(s).")
+
 
 def is_source(given: Any) -> bool:
     """Tell whether this is read in parts only: a path, a dataset, a reader, several DataFrames."""
-    if isinstance(given, str | os.PathLike) or _arrow_kind(given) in ("Dataset", "Reader"):
+    if isinstance(given, Source | str | os.PathLike):
+        return True
+    if _arrow_kind(given) in ("Dataset", "Reader"):
         return True
     if isinstance(given, list | tuple):
         return bool(given) and isinstance(given[0], pd.DataFrame)
@@ -91,6 +138,8 @@ def open_source(given: Any, rows_per_part: int | None = None) -> Source:
     [2, 1]
     """
     rows_per_part = rows_per_part or ROWS_PER_PART
+    if isinstance(given, Source):
+        return given
     if isinstance(given, str | os.PathLike):
         return _open_path(Path(given), rows_per_part)
     kind = _arrow_kind(given)

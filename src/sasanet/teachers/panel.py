@@ -328,7 +328,9 @@ class _Rehearsal:
             return n_rows
 
         total = sum(int(seen.sum()) for _, (seen, _) in jobs)
-        bar = Progress("teachers", total, self.settings.verbose)
+        n_used, n_rows = int(self.used.sum()), len(self.used)
+        some = f"{n_used:,} of " if n_used < n_rows else ""
+        bar = Progress(f"teachers, {some}{n_rows:,} rows", total, self.settings.verbose)
         with steady_heap(), one_thread_per_product(), bar, ThreadPoolExecutor(n_threads) as pool:
             run = map if n_threads == 1 else pool.map
             for n_rows in run(predict, enumerate(jobs)):

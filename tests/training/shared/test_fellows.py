@@ -11,6 +11,7 @@ from two_workers import SPLIT, make_rows, step, work
 from sasanet.errors import InvalidInputError
 from sasanet.training import sasanet_losses
 from sasanet.training.loop import Rows
+from sasanet.training.shared import fellows
 from sasanet.training.shared.fellows import Alone
 from sasanet.training.shared.rows import SharedRows
 
@@ -100,3 +101,14 @@ def test_a_batch_smaller_than_the_workers_is_refused():
     shared = SharedRows(make_rows(), (40, 40, 40), 0)
     with pytest.raises(InvalidInputError, match="batch_size must be at least 3"):
         next(shared.batches(2, torch.Generator()))
+
+
+def test_the_first_worker_has_the_cores_of_those_that_wait_for_it(monkeypatch):
+    monkeypatch.setattr(fellows.dist, "get_rank", lambda: 0)
+    monkeypatch.setattr(fellows.dist, "get_world_size", lambda: 3)
+    monkeypatch.setattr(fellows.torch, "get_num_threads", lambda: 2)
+    three = fellows.Workers(torch.device("cpu"))
+    for cores, expected in ((64, 6), (4, 4)):
+        monkeypatch.setattr(fellows.os, "cpu_count", lambda n=cores: n)
+        assert three.threads() == expected
+    assert Alone().threads() == 2  # the twin: alone it has its own

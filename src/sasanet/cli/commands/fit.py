@@ -39,6 +39,21 @@ def fit(
         ),
     ] = None,
     time_limit: options.TimeLimit = None,
+    scratch: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for the encoded rows of a table too large for memory.",
+            show_default="the system's",
+        ),
+    ] = None,
+    kept: Annotated[
+        Path | None,
+        typer.Option(
+            "--checkpoint",
+            help="Folder for the state of the fit: repeated after a kill, the command goes on.",
+            show_default=False,
+        ),
+    ] = None,
     preset: Annotated[
         Preset, typer.Option(help="'best' is more accurate and several times slower.")
     ] = Preset.default,
@@ -72,7 +87,9 @@ def fit(
     source = open_table(table, encoding)
     if objective is not Objective.squared and task is Task.auto:
         task = Task.regression
-    data = read_training_table(terminal, source, target, task, exclude, categorical, exposure)
+    data = read_training_table(
+        terminal, source, target, task, exclude, categorical, exposure, in_parts=True
+    )
     _announce(terminal, target, data, inferred=task is Task.auto)
     model = _make_model(data, terminal, time_limit, preset, seed)
     model.set_params(monotonic_cst=_read_directions(monotone))
@@ -81,7 +98,7 @@ def fit(
     _set_objective(model, data, objective, quantile)
     held_out = _read_validation(terminal, model, data, validation, encoding)
     start = time.perf_counter()
-    interrupted = _train(model, data, held_out, terminal)
+    interrupted = _train(model, data, held_out, terminal, {"scratch": scratch, "checkpoint": kept})
     seconds = time.perf_counter() - start
     if learn_attributions and not interrupted:
         _learn_attributions(terminal, model, data)
@@ -187,14 +204,21 @@ def _share(validation: str) -> float | None:
     return share
 
 
-def _train(model: Any, data: TrainingTable, held_out: Any, terminal: Terminal) -> bool:
+def _train(
+    model: Any, data: TrainingTable, held_out: Any, terminal: Terminal, folders: dict[str, Any]
+) -> bool:
     """Fit, and return whether Ctrl-C ended it early."""
     if terminal.is_watched:
         terminal.note("Fitting: first trees and splines that soften the labels, then the network …")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", InterruptedFitWarning)
-        rates = {} if data.exposure is None else {"exposure": data.exposure}
-        model.fit(data.X, data.y, validation=held_out, **rates)
+        options = {"validation": held_out} | folders
+        if data.exposure is not None:
+            options["exposure"] = data.exposure if data.source is None else data.exposure.name
+        if data.source is None:
+            model.fit(data.X, data.y, **options)
+        else:
+            model.fit(data.source, target=data.y.name, **options)
     interrupted = False
     for note in caught:
         if note.category is InterruptedFitWarning:
@@ -229,7 +253,7 @@ def _summarise(
 
     columns = model.encoder_.columns
     terminal.say(
-        f"Fitted on {len(data.X):,} rows and {len(columns)} columns ({count_kinds(columns)}) in "
+        f"Fitted on {len(data.y):,} rows and {len(columns)} columns ({count_kinds(columns)}) in "
         f"{seconds:.1f} s; saved to {out}."
     )
     terminal.result(
@@ -237,7 +261,7 @@ def _summarise(
             "model": str(out),
             "task": data.task.value,
             "why": data.why,
-            "rows": len(data.X),
+            "rows": len(data.y),
             "columns": len(columns),
             "seconds": round(seconds, 3),
             "interrupted": interrupted,

@@ -14,19 +14,26 @@ from sasanet.cli.files.column_types import (
     pick_one,
     refuse_unlabelled,
 )
+from sasanet.cli.files.parquet_table import ParquetTable
 from sasanet.cli.files.reading import read_whole
 from sasanet.cli.files.tables import Chunk, Table
 from sasanet.cli.options import Task
 from sasanet.cli.terminal import Terminal
 from sasanet.comparison.split import suggests_regression
 from sasanet.errors import InvalidInputError
+from sasanet.estimator.fitting.given import MOST_CELLS
+from sasanet.table.sources import Source
 
 _MOST_CLASSES = 100
+_ROWS_SHOWN = 10_000  # of a large table: they tell the columns' types
 
 
 @dataclass(frozen=True)
 class TrainingTable:
-    """A table to learn from: features, labels, and the task."""
+    """A table to learn from: features, labels, and the task.
+
+    ``source`` holds all rows of a table that is too large for memory, ``X`` the first of them.
+    """
 
     X: pd.DataFrame
     y: pd.Series
@@ -35,6 +42,7 @@ class TrainingTable:
     notes: tuple[str, ...]
     codes: tuple[str, ...]  # columns of numbers to be read as categories
     exposure: pd.Series | None = None
+    source: Source | None = None
 
     @property
     def is_regression(self) -> bool:
@@ -51,7 +59,7 @@ class Labels:
     why: str
 
 
-def read_training_table(
+def read_training_table(  # noqa: PLR0913 - the options of a command
     terminal: Terminal,
     table: Table,
     target: str,
@@ -59,8 +67,9 @@ def read_training_table(
     exclude: list[str] | None,
     categorical: list[str] | None,
     exposure: str | None = None,
+    in_parts: bool = False,
 ) -> TrainingTable:
-    """Read a whole table to learn from."""
+    """Read a table to learn from: whole, or where ``in_parts`` is allowed and it is large, not."""
     [target] = pick_one(table, target, "--target")
     amount = pick_one(table, exposure, "--exposure")
     left_out = {target, *amount, *pick(table, exclude or (), "--exclude")}
@@ -71,9 +80,18 @@ def read_training_table(
             f"A table must have a column to learn from beside the target {target!r}, got none in "
             f"{table.path}."
         )
+    large = in_parts and isinstance(table, ParquetTable) and _is_large(table, len(names))
     with terminal.progress(f"reading {table.path.name}") as tick:
-        chunk = read_whole(table, [*names, target, *amount], tick)
+        chunk = read_whole(table, [*([] if large else names), target, *amount], tick)
     labels = read_labels(chunk, target, task)
+    if large:
+        assert isinstance(table, ParquetTable)
+        source = table.source.select([*names, target, *amount])
+        first = next(iter(table.chunks(names, _ROWS_SHOWN))).frame
+        codes = [name for name in codes if first[name].dtype.kind in "iufb"]
+        amounts = chunk.frame[amount[0]] if amount else None
+        about = labels.y, labels.task, labels.why, (), tuple(codes), amounts
+        return TrainingTable(first, *about, source)
     features = infer_columns(chunk, names, codes)
     numbers = tuple(name for name in codes if features.frame[name].dtype.kind in "iufb")
     return TrainingTable(
@@ -85,6 +103,11 @@ def read_training_table(
         numbers,
         infer_column(chunk, amount[0])[0] if amount else None,
     )
+
+
+def _is_large(table: ParquetTable, n_columns: int) -> bool:
+    """Tell whether a table is learned from in parts."""
+    return (table.source.n_rows or 0) * (n_columns + 1) > MOST_CELLS
 
 
 def read_labels(chunk: Chunk, target: str, task: Task) -> Labels:

@@ -14,17 +14,19 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from sasanet.arrays import Floats
 from sasanet.errors import InterruptedFitWarning, InvalidInputError, ShortFitWarning, warn_user
 from sasanet.network.interface import TabularNetwork
-from sasanet.table.reading import TableTypeError, check_names, read_table
+from sasanet.table.reading import TableTypeError, check_names, check_width, read_table
 from sasanet.training.loop import History, Phase
 from sasanet.validation import our_refusals
 
 _FEW_STEPS = 50  # with fewer, and less than a tenth of all, a network has hardly learned
+_MANY_STEPS = 2_000  # with so many it has, even if a very large table has more rows than they saw
 _LARGE_WEIGHT = 1e100  # beyond it, or below its inverse, sums of weights may overflow
 
 
 def check_table(estimator: str, X: Any, y: Any, sample_weight: Any) -> tuple[pd.DataFrame, Floats]:
     """Return the table and its weights, or refuse what cannot be learned from."""
     table = read_table(X)
+    check_width(table.shape[1])
     check_names(table)  # before scikit-learn meets them
     if y is None:
         raise InvalidInputError(f"{estimator} requires y to be passed, but the target y is None.")
@@ -61,7 +63,7 @@ def warn_if_short(history: History, phase: Phase, n_rows: int, time_limit: float
         return
     done = max((r["steps"] for r in history.epochs if r["phase"] == phase.name), default=0)
     epoch = math.ceil(n_rows / phase.batch_size)
-    hardly = done < epoch or done < min(_FEW_STEPS, phase.steps / 10)
+    hardly = done < min(epoch, _MANY_STEPS) or done < min(_FEW_STEPS, phase.steps / 10)
     if done < phase.steps and hardly and math.isfinite(time_limit):
         warn_user(
             f"time_limit={time_limit:g} s ended training after {done} of {phase.steps} steps, when "

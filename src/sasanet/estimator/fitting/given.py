@@ -28,11 +28,11 @@ from sasanet.streaming.scratch import scratch_folder
 from sasanet.table.bags.text import N_BUCKETS, holds_text
 from sasanet.table.encoder import TableEncoder
 from sasanet.table.quantities import per_exposure
-from sasanet.table.reading import read_table
+from sasanet.table.reading import check_width, read_table
 from sasanet.table.sources import Source, check_has_columns, is_source, open_source
 from sasanet.training.hyperparameters import Hyperparameters
 
-MOST_CELLS = 2**25  # of a table that is learned from in memory: 256 MB as float64
+MOST_CELLS = 2**24  # of a table that is learned from in memory: 128 MB as float64
 _ROWS_AT_ONCE = 2**17
 _ROWS_PER_PART = 2**14  # of a table in memory, whose parts are read in random order
 _TARGET, _WEIGHT = "\0target", "\0weight"  # columns that join a table in memory
@@ -75,6 +75,7 @@ def training_table(given: Given, maker: Maker, seed: Any, start: float) -> Itera
     number = int(seed) % 2**31 if isinstance(seed, int | np.integer) else 0
     if given.target is None and not is_source(given.X):
         table = read_table(given.X)
+        check_width(table.shape[1])
         if n_cells(table) <= MOST_CELLS:
             yield TableInMemory(name, given.X, given.y, given.sample_weight, start)
             return
@@ -114,6 +115,7 @@ def _open(estimator: str, given: Given) -> tuple[Source, Roles]:
     roles = Roles(given.target, given.sample_weight, given.exposure)
     if source.names is not None:
         check_has_columns(roles.names, source.names, "The source")
+        check_width(len(source.names) - len(roles.names))
     return source, roles
 
 

@@ -41,7 +41,7 @@ def soften(
         task=data.target.loss,
         weight=settings.teacher_weight,
         time_limit=data.teacher_time(settings.time_limit),
-        n_threads=torch.get_num_threads(),
+        n_threads=data.fellows.threads(),
         seed=data.seed,
         own=make_teachers(estimators, given, data.kept, data.target, data.weights),
         with_panel=with_panel,

@@ -26,7 +26,7 @@ from sasanet.streaming.parts import Reader, Roles
 from sasanet.streaming.store import StoredRows, StoreWriter
 from sasanet.streaming.survey import Survey
 from sasanet.table.encoder import TableEncoder
-from sasanet.table.reading import check_names
+from sasanet.table.reading import check_names, check_width
 from sasanet.table.target import Target
 from sasanet.training.hyperparameters import Hyperparameters
 from sasanet.training.shared.fellows import Alone
@@ -83,6 +83,7 @@ class StreamedTable:
         for first, frame in self.reader.frames("reading", self.start + time_limit * READING_TIME):
             features, labels, weights = self.roles.split(frame)
             if survey is None:
+                check_width(features.shape[1])
                 check_names(features)
                 survey = Survey.begin(list(features.columns), encoder, self.reader.seed)
             if list(features.columns) != list(survey.labels):
@@ -186,8 +187,9 @@ class StreamedTable:
         n_classes = data.labels.shape[1] if data.labels.ndim > 1 else 0
         knots = data.encoder.numbers == "knots"
         with StoreWriter(self.reader.folder, data.columns, knots, n_classes) as writer:
-            writer.open(self.n_rows_here)
-            for first, frame in self.reader.frames("encoding", end):
+            needed = writer.open(self.n_rows_here)
+            what = f"encoding, {math.ceil(needed / 1e6):,} MB of disk"
+            for first, frame in self.reader.frames(what, end):
                 writer.write(*self._encoded(frame, first, data))
             return writer.finish(data.device)
 

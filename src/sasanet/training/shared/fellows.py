@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -31,6 +32,10 @@ class Alone:
     def average(self, parameters: Sequence[nn.Parameter], batch: Any) -> None:
         """Replace gradients by their means over the rows of all workers, by weight."""
         del parameters, batch
+
+    def threads(self) -> int:
+        """Return how many threads the first worker may use while the others wait for it."""
+        return torch.get_num_threads()
 
     def once(self, make: Callable[[], T]) -> T:
         """Return what the first worker makes; where it fails, all fail."""
@@ -83,6 +88,10 @@ class Workers(Alone):
         flat /= flat[-2].clamp_min(1e-12)
         for gradient, mean in zip(gradients, _cut(flat, gradients), strict=True):
             gradient.copy_(mean)
+
+    def threads(self) -> int:
+        """Return how many threads the first worker may use while the others wait for it."""
+        return min(self.size * torch.get_num_threads(), os.cpu_count() or 1)
 
     def once(self, make: Callable[[], T]) -> T:
         """Return what the first worker makes; where it fails, all fail."""
