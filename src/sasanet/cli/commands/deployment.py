@@ -27,6 +27,12 @@ Keys = Annotated[
 ]
 Certificate = Annotated[Path | None, typer.Option(help="PEM certificate for TLS.")]
 CertificateKey = Annotated[Path | None, typer.Option(help="PEM key of the certificate.")]
+Origins = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cors", metavar="ORIGIN", help="Site whose pages may read answers; may be repeated."
+    ),
+]
 
 
 @command
@@ -47,6 +53,10 @@ def serve(
     docs: Annotated[
         bool, typer.Option("--docs", help="Show the API at /docs; its scripts come from a CDN.")
     ] = False,
+    cors: Origins = None,
+    log_bodies: Annotated[
+        bool, typer.Option("--log-bodies", help="Write bodies into the log, rows and all.")
+    ] = False,
 ) -> None:
     """Answer predictions and explanations over HTTP until told to stop.
 
@@ -61,6 +71,8 @@ def serve(
         keys=None if keys is None else room.Keys.read(keys),
         limits=room.Limits(rows=max_rows, body_bytes=max_bytes),
         docs=docs,
+        origins=cors or (),
+        log_bodies=log_bodies,
     )
     scheme = "http" if certificate is None else "https"
     terminal.note(f"Serving at {scheme}://{host}:{port}; Ctrl-C stops.")
