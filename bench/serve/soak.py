@@ -36,7 +36,8 @@ def soak(rows: pd.DataFrame) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="sasanet-soak-") as place:
         folder = Path(place) / "m"
         models[0].save(folder)
-        with server_of(folder) as (port, process):
+        # No answer may be given up while the machine suspends client and server for a time.
+        with server_of(folder, "--max-seconds", "3600") as (port, process):
             return asyncio.run(_soak(asked, models, folder, port, process))
 
 

@@ -12,7 +12,9 @@ import urllib.request
 import pytest
 from fastapi.testclient import TestClient
 
-from sasanet.serve import Keys, make_app, make_key
+from cli_run import run
+from sasanet import serve as room
+from sasanet.serve import Keys, Limits, make_app, make_key
 from sasanet.serve.guard import JsonLines
 from sasanet.serve.process import free_port, make_server
 
@@ -78,3 +80,20 @@ def test_the_log_has_what_was_sent_only_if_asked(folders, caplog, asked):
     (line,) = [JsonLines().format(one) for one in caplog.records if one.msg == "request"]
     assert json.loads(json.loads(line).get("body", "null")) == (body if asked else None)
     assert ("secret" in line) == asked
+
+
+def test_what_the_command_is_told_reaches_the_application(folders, monkeypatch):
+    told = {}
+    monkeypatch.setattr(room, "make_app", lambda models, **given: told.update(given, models=models))
+    monkeypatch.setattr(room, "run", lambda _, **where: told.update(where))
+    words = "--cors https://a.example --cors https://b.example --log-bodies --docs --threads 2"
+    bounds = "--max-rows 7 --max-bytes 99 --max-seconds 0.5"
+    result = run("serve", folders[0], *words.split(), *bounds.split())
+    assert result.exit_code == 0, result.output
+    assert told["origins"] == ["https://a.example", "https://b.example"]
+    assert told["limits"] == Limits(rows=7, body_bytes=99, answer_seconds=0.5)
+    assert (told["log_bodies"], told["docs"], told["threads"]) == (True, True, 2)
+    assert (told["host"], told["keys"]) == ("127.0.0.1", None)
+    run("serve", folders[0])
+    assert (told["origins"], told["log_bodies"], told["docs"]) == ((), False, False)
+    assert told["limits"] == Limits()

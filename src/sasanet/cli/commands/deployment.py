@@ -49,6 +49,9 @@ def serve(
     certificate_key: CertificateKey = None,
     max_rows: Annotated[int, typer.Option(help="Rows of one request.", min=1)] = 10_000,
     max_bytes: Annotated[int, typer.Option(help="Bytes of one body.", min=1)] = 8 * 2**20,
+    max_seconds: Annotated[
+        float, typer.Option(help="Seconds that an answer may take.", min=0.001)
+    ] = 30.0,
     threads: Annotated[int, typer.Option(help="Threads that compute.", min=1)] = 1,
     docs: Annotated[
         bool, typer.Option("--docs", help="Show the API at /docs; its scripts come from a CDN.")
@@ -69,7 +72,7 @@ def serve(
     app = room.make_app(
         models,
         keys=None if keys is None else room.Keys.read(keys),
-        limits=room.Limits(rows=max_rows, body_bytes=max_bytes),
+        limits=room.Limits(rows=max_rows, body_bytes=max_bytes, answer_seconds=max_seconds),
         docs=docs,
         origins=cors or (),
         log_bodies=log_bodies,
