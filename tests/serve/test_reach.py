@@ -1,5 +1,6 @@
 """How a server is reached: by TLS, from pages of other sites, and what its log keeps of it."""
 
+import gc
 import json
 import logging
 import shutil
@@ -8,13 +9,14 @@ import subprocess
 import threading
 import time
 import urllib.request
+from types import SimpleNamespace
 
 import pytest
 from fastapi.testclient import TestClient
 
 from cli_run import run
 from sasanet import serve as room
-from sasanet.serve import Keys, Limits, make_app, make_key
+from sasanet.serve import Keys, Limits, make_app, make_key, process
 from sasanet.serve.guard import JsonLines
 from sasanet.serve.process import free_port, make_server
 
@@ -97,3 +99,23 @@ def test_what_the_command_is_told_reaches_the_application(folders, monkeypatch):
     run("serve", folders[0])
     assert (told["origins"], told["log_bodies"], told["docs"]) == ((), False, False)
     assert told["limits"] == Limits()
+
+
+def test_what_stays_is_not_looked_through_for_garbage(monkeypatch):
+    counts = []
+
+    def frozen():
+        counts.append(gc.get_freeze_count())
+
+    for name in ("handlers", "propagate", "level"):  # as they were, afterwards
+        monkeypatch.setattr(process.LOG, name, getattr(process.LOG, name))
+    monkeypatch.setattr(process.torch, "set_num_threads", lambda _: None)
+    monkeypatch.setattr(process, "make_server", lambda *_: SimpleNamespace(run=frozen, started=1))
+    try:
+        process.run(None)
+        gc.unfreeze()
+        frozen()
+    finally:
+        gc.unfreeze()
+    assert counts[0] > 10_000
+    assert counts[-1] == 0
