@@ -14,6 +14,7 @@ import time
 from typing import Any
 
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -26,6 +27,7 @@ LOG = logging.getLogger("sasanet.serve")
 OPEN = ("/", "/ping", "/health", "/v2/health/live", "/v2/health/ready")  # without a key
 _PAGE = "/page/"  # what the live page is made of; every question it asks needs the key
 _ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
+_LEFT = 499  # in log and metrics: the client went before it had sent all; there is no answer
 _POLICY_NAME = b"content-security-policy"
 _POLICY = b"default-src 'none'; frame-ancestors 'none'"
 _SAFE = (
@@ -58,9 +60,8 @@ class Guard:
             return
         start, status = time.perf_counter(), 0
         headers = Headers(scope=scope)
-        given = headers.get("x-request-id", "")
+        name = _name_of(headers)
         scope["state"] = {**scope.get("state", {}), "log": {}}
-        name = given if _ID.fullmatch(given) else f"{random.getrandbits(128):032x}"
 
         async def send_safely(message: Message) -> None:
             nonlocal status
@@ -74,10 +75,10 @@ class Guard:
         try:
             note["key"] = self._admit(scope["path"], headers)
             await self._app(scope, receive, send_safely)
-        except Refusal as refusal:
-            await refused(refusal)(scope, receive, send_safely)
         except InvalidInputError as error:
-            await unusable_by_model(error)(scope, receive, send_safely)
+            await _refusal(error)(scope, receive, send_safely)
+        except ClientDisconnect:
+            status = status or _LEFT
         except Exception as error:
             note["error"] = _place(error)
             if not status:
@@ -100,6 +101,17 @@ class Guard:
         found |= {"seconds": round(seconds, 6), **scope["state"]["log"]}
         level = logging.ERROR if status >= 500 and "error" in found else logging.INFO
         LOG.log(level, "request", extra={"fields": found})
+
+
+def _name_of(headers: Headers) -> str:
+    """Return the id that a request was given, if it is one, or a new one."""
+    given = headers.get("x-request-id", "")
+    return given if _ID.fullmatch(given) else f"{random.getrandbits(128):032x}"
+
+
+def _refusal(error: InvalidInputError) -> JSONResponse:
+    """Return why a request is not answered: our own reason, or the model's."""
+    return refused(error) if isinstance(error, Refusal) else unusable_by_model(error)
 
 
 def _noting(receive: Receive, note: dict[str, Any]) -> Receive:
