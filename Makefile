@@ -1,4 +1,4 @@
-# `make demo` and `make test` do everything on a fresh machine: each builds its own environment first.
+# `make demo`, `make serve` and `make test` do everything on a fresh machine: each builds its own environment first.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -14,7 +14,7 @@ PARALLEL := --numprocesses $(JOBS) --dist worksteal
 BESIDE := --ignore=tests/ray
 OLD := -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning
 
-.PHONY: demo test tests cluster-tests test-lowest coverage dependencies browser browser-on-ci lint types check hooks docs clean bench-core bench-faithful bench-accuracy bench-ladder bench-practice bench-serve bench-scale bench-stream torture paper $(TABLES) paper-quick picture readme-table
+.PHONY: demo serve test tests cluster-tests test-lowest coverage dependencies browser browser-on-ci lint types check hooks docs clean bench-core bench-faithful bench-accuracy bench-ladder bench-practice bench-serve bench-scale bench-stream torture paper $(TABLES) paper-quick picture readme-table
 .DEFAULT_GOAL := test
 
 # One environment for everything; rebuilt when the requirements change.
@@ -26,6 +26,13 @@ $(READY): pyproject.toml constraints.txt
 
 demo: $(READY)
 	$(BIN)/python -m sasanet.cli.demonstration
+
+DEMO_MODEL := demo-output/model/model.json
+$(DEMO_MODEL): | $(READY)
+	$(BIN)/python -m sasanet.cli.demonstration
+
+serve: $(DEMO_MODEL)
+	$(BIN)/sasanet serve demo-output/model
 
 # Types are checked beside the tests: the checker is one process.
 test: lint browser-on-ci

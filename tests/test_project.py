@@ -68,6 +68,15 @@ def test_the_workflow_and_the_readme_run_the_same_command():
     assert "make test" in text("README.md")
 
 
+def test_one_command_serves_the_model_that_the_demo_saves():
+    folder = "demo-output/model"
+    assert f"sasanet serve {folder}" in recipe("serve")
+    assert f"`sasanet serve {folder}`" in text("README.md")
+    made = re.search(r"^DEMO_MODEL := (.*)$", MAKEFILE, re.MULTILINE)[1]
+    assert made == f"{folder}/model.json"
+    assert '_OUTPUT = Path("demo-output")' in text("src/sasanet/cli/demonstration.py")
+
+
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
 def test_every_command_that_a_page_names_exists(page):
     assert commands(text(page)) - targets() == set()

@@ -128,7 +128,7 @@ CAMPAIGNS = {
             "an answer, or a refusal in one sentence; no status of 500, no hang, nothing about "
             "files and rows",
             small=100,
-            full=2_400,
+            full=3_000,  # more than ten thousand requests
         ),
         Campaign(
             "pages",

@@ -19,9 +19,12 @@ MODELS = Path(__file__).parents[1] / "models" / "serve"
 _START = 90.0  # seconds that a server may take to start
 
 
-def server_of(model: Path) -> contextlib.AbstractContextManager[tuple[int, psutil.Process]]:
+def server_of(
+    model: Path, *options: str
+) -> contextlib.AbstractContextManager[tuple[int, psutil.Process]]:
     """Start ``sasanet serve``; yield its port and its process."""
-    return _running(["-m", "sasanet.cli", "serve", str(model), "--port"], "/v2/health/ready")
+    command = ["-m", "sasanet.cli", "serve", str(model), *options, "--port"]
+    return _running(command, "/v2/health/ready")
 
 
 def rival_of(folder: Path) -> contextlib.AbstractContextManager[tuple[int, psutil.Process]]:

@@ -1,6 +1,7 @@
 """Ten minutes of mixed requests while the model is saved anew every ten seconds.
 
-Every answer is compared with the models'; memory is that of the first minute and of the end.
+Every answer is compared with the models'; memory is that of the second tenth of the time and of the
+last one.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ import asyncio
 import itertools
 import os
 import re
+import statistics
 import tempfile
 import urllib.request
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import psutil
 
@@ -24,7 +27,6 @@ from sasanet import load
 
 SECONDS = float(os.environ.get("SASANET_SOAK_SECONDS", "600"))
 _RELOAD = 10.0  # seconds
-_WARM = 0.1  # of the time, before memory is measured first
 _SIZES = (1, 1, 1, 20)  # rows of a request, by turns
 _CONNECTIONS = 16
 
@@ -36,7 +38,8 @@ def soak(rows: pd.DataFrame) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="sasanet-soak-") as place:
         folder = Path(place) / "m"
         models[0].save(folder)
-        with server_of(folder) as (port, process):
+        # No answer may be given up while the machine suspends client and server for a time.
+        with server_of(folder, "--max-seconds", "3600") as (port, process):
             return asyncio.run(_soak(asked, models, folder, port, process))
 
 
@@ -59,11 +62,19 @@ async def _soak(
     answers, duration = await converse(port, asked.requests, _CONNECTIONS, SECONDS, asked.check)
     for task in (saving, watching):
         task.cancel()
-    warm = memory[int(_WARM * len(memory))]
     found = answers.summary(duration, 1) | {"connections": _CONNECTIONS, "cores": os.cpu_count()}
-    growth = process.memory_info().rss / 2**30 / warm - 1
-    found |= {"seconds": duration, "memory_growth": growth, "rss_gib": warm}
-    return found | {"reloads": _reloads(port)}
+    found |= {"seconds": duration, "reloads": _reloads(port)} | _grown(memory)
+    return found
+
+
+def _grown(memory: list[float]) -> dict[str, Any]:
+    """Return the memory of the second tenth of the time, its growth until the last, and its course.
+
+    Medians of samples, one a second: a batch that is being computed holds some hundred megabytes.
+    """
+    tenths = [part.tolist() for part in np.array_split(memory, 10)]
+    course = [statistics.median(part) for part in tenths if part]
+    return {"rss_gib": course[1], "memory_growth": course[-1] / course[1] - 1, "course_gib": course}
 
 
 def _reloads(port: int) -> int:

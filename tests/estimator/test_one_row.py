@@ -61,6 +61,26 @@ def test_other_cells_are_noticed(model, monkeypatch):
         check_equal(model, ROWS)
 
 
+def check_cells(model, rows):
+    """Encoded rows have the attributions and the raw predictions of their table, bit by bit."""
+    values, raw = model.explain_cells(model.encoder_.transform(rows))
+    table, one = model.explain(rows), values.shape[2] == 1
+    np.testing.assert_array_equal(values[..., 0] if one else values, table.values, strict=True)
+    if hasattr(model, "decision_function"):
+        own = model.decision_function(rows)
+    else:
+        own = model.predict(rows)
+    np.testing.assert_array_equal(raw[:, 0] if one else raw, own, strict=True)
+
+
+def test_encoded_rows_are_explained_without_their_table(model, monkeypatch):
+    check_cells(model, ROWS)
+    right = model.explain_cells
+    monkeypatch.setattr(model, "explain_cells", lambda cells: right(cells[::-1].copy()))
+    with pytest.raises(AssertionError):  # the twin: rows in another order
+        check_cells(model, ROWS)
+
+
 def test_missing_cells_have_no_attribution(model):
     found = model.explain_one([None, 1.0, None, "S", True])
     assert (found.values[[0, 2]] == 0).all()

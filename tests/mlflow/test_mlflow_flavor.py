@@ -119,6 +119,9 @@ def test_a_logged_model_has_signature_metrics_and_audit(model, table):
     assert logged.data.metrics["audit_additivity_gap"] < 1e-9
     text = mlflow.artifacts.load_text(f"{logged.info.artifact_uri}/audit.txt")
     assert "self-game RMSE" in text
+    card = mlflow.artifacts.load_text(f"{logged.info.artifact_uri}/model_card.md")
+    assert card == model.card()
+    assert "Not audited" not in card
     names = info.signature.inputs.input_names()
     assert names == list(X.columns)
     assert info.signature.params.to_dict()[0]["name"] == "explain"

@@ -3,8 +3,10 @@
 import json
 import re
 import shlex
+import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from fastapi.testclient import TestClient
 from typer.testing import CliRunner
@@ -12,7 +14,9 @@ from typer.testing import CliRunner
 from sasanet import serve as room
 from sasanet.cli.app import app
 
-DOCKERFILE = (Path(__file__).parents[2] / "Dockerfile").read_text("utf-8")
+ROOT = Path(__file__).parents[2]
+DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
+GUIDE = (ROOT / "docs" / "deploying" / "container.md").read_text("utf-8")
 
 
 def instructions(text):
@@ -42,13 +46,12 @@ def test_nobody_with_rights_runs_it():
 
 
 def test_what_is_copied_is_there_and_not_ignored():
-    root = Path(__file__).parents[2]
     kept = {
-        line[1:] for line in (root / ".dockerignore").read_text().splitlines() if line[0] == "!"
+        line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line[0] == "!"
     }
     copied = {word for line in value_of("COPY") for word in line.split()[:-1]}
     assert copied == kept
-    assert all((root / name).exists() for name in copied)
+    assert all((ROOT / name).exists() for name in copied)
 
 
 def test_the_health_check_asks_a_route_that_needs_no_key(folders, tmp_path):
@@ -72,3 +75,30 @@ def test_it_starts_the_server_with_keys(monkeypatch, tmp_path, folders):
     assert result.exit_code == 0, result.output
     assert started["host"] == "0.0.0.0"
     assert shlex.join(words).startswith("sasanet serve")
+
+
+class Decorators:
+    """What the recipe needs of BentoML, which is not installed here: two decorators."""
+
+    @staticmethod
+    def service(**given):
+        assert {*given} == {"resources", "traffic"}
+        return lambda service: service
+
+    @staticmethod
+    def api(method):
+        return method
+
+
+def test_the_recipe_for_bentoml_explains_rows(models, monkeypatch, tmp_path):
+    model, table = models["credit"]
+    model.save(tmp_path / "model")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "bentoml", Decorators)
+    code = re.search(r"```text\n(import bentoml.*?)```", GUIDE, re.DOTALL)[1]
+    exec(code, found := {})
+    row = {"months": 24, "status": table["status"].iloc[0]}
+    (answer,) = found["Credit"]().explain([row])
+    said = model.explain(pd.DataFrame([row]).reindex(columns=table.columns))
+    assert answer == {"raw": float(said.prediction[0]), "reasons": said.reasons(0)}
+    assert len(code.strip().splitlines()) <= 20

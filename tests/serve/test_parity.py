@@ -12,7 +12,12 @@ from fastapi.testclient import TestClient
 
 import bag_models
 from sasanet import SASANetClassifier, SASANetRegressor
-from sasanet.datasets import make_discrete, make_gaussian_linear, make_gaussian_probit
+from sasanet.datasets import (
+    make_discrete,
+    make_gaussian_linear,
+    make_gaussian_probit,
+    make_gaussian_quadratic,
+)
 from sasanet.serve import make_app
 
 QUICK = {"random_state": 0, "max_epochs": 1, "teacher_weight": 0}
@@ -48,6 +53,7 @@ def served(models):
     table, counts = mixed()
     tables = {"synthetic_probit": make_gaussian_probit(200, n_features=4)}
     tables |= {"synthetic_linear": make_gaussian_linear(200, n_features=4)}
+    tables |= {"synthetic_quadratic": make_gaussian_quadratic(200, n_features=4)}
     tables |= {"synthetic_discrete": make_discrete(200)}
     quantiles = SASANetRegressor(objective="quantile", quantile=(0.1, 0.5), **QUICK)
     return models | {name: quickly(known) for name, known in tables.items()} | {
@@ -62,8 +68,8 @@ def served(models):
 
 
 NAMES = (
-    "credit", "birds", "mass", "synthetic_probit", "synthetic_linear", "synthetic_discrete", "bags",
-    "codes", "rates", "quantiles",
+    "credit", "birds", "mass", "synthetic_probit", "synthetic_linear", "synthetic_quadratic",
+    "synthetic_discrete", "bags", "codes", "rates", "quantiles",
 )  # fmt: skip
 
 

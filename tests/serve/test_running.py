@@ -110,25 +110,46 @@ def test_a_full_queue_and_a_slow_answer_are_refused_with_503(folders, slow):
         wait_for(lambda: client.post("/models/credit/predict", json=[{}]).status_code == 200)
 
 
-def test_a_body_that_does_not_come_is_refused(folders):
-    app = make_app(folders[:1], limits=Limits(body_seconds=0.05))
+def ask(app, receive):
+    """Ask an application with a body that comes as ``receive`` says; return what it sends."""
     sent = []
 
-    async def ask():
-        async def receive():
-            await asyncio.sleep(20)
+    async def send(message):
+        sent.append(message)
 
-        async def send(message):
-            sent.append(message)
+    scope = {
+        "type": "http", "method": "POST", "path": "/models/credit/predict", "headers": [],
+        "query_string": b"", "http_version": "1.1", "scheme": "http", "root_path": "",
+    }  # fmt: skip
 
-        scope = {
-            "type": "http", "method": "POST", "path": "/models/credit/predict", "headers": [],
-            "query_string": b"", "http_version": "1.1", "scheme": "http", "root_path": "",
-        }  # fmt: skip
+    async def wait():
         await asyncio.wait_for(app(scope, receive, send), 10)
 
-    asyncio.run(ask())
+    asyncio.run(wait())
+    return sent
+
+
+def test_a_body_that_does_not_come_is_refused(folders):
+    async def receive():
+        await asyncio.sleep(20)
+
+    sent = ask(make_app(folders[:1], limits=Limits(body_seconds=0.05)), receive)
     assert sent[0]["status"] == 408
+
+
+def test_a_client_that_leaves_is_no_failure_of_the_server(folders, caplog):
+    async def receive():
+        return {"type": "http.disconnect"}
+
+    app = make_app(folders[:1])
+    with caplog.at_level(logging.INFO, "sasanet.serve"):
+        assert ask(app, receive) == []
+    (line,) = [record for record in caplog.records if record.msg == "request"]
+    assert (line.fields["status"], line.levelname) == (499, "INFO")
+    with TestClient(app) as client:
+        text = client.get("/metrics").text
+    assert 'route="/models/{model}/predict",status="499"} 1.0' in text
+    assert 'status="500"' not in text
 
 
 # --- reload -----------------------------------------------------------------------------------

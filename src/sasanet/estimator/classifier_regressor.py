@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from sasanet.arrays import Floats
 from sasanet.estimator.tabular import TabularModel
-from sasanet.table.target import Target, read_classes, read_quantities
+from sasanet.table.target import Target, class_shares, read_classes, read_quantities
 
 
 class TabularClassifier(ClassifierMixin, TabularModel):
@@ -31,11 +31,7 @@ class TabularClassifier(ClassifierMixin, TabularModel):
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of every class, (n, C); cells of X may be missing."""
-        raw = self._raw(X)
-        if raw.shape[1] == 1:
-            raw = np.hstack([np.zeros_like(raw), raw])  # log-odds are a softmax against 0
-        shares = np.exp(raw - raw.max(axis=1, keepdims=True))
-        return shares / shares.sum(axis=1, keepdims=True)
+        return class_shares(self._raw(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of every row."""

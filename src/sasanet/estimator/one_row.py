@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import torch
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from sasanet.arrays import Floats
@@ -67,12 +69,8 @@ class OneRowModel(TabularModel):
         >>> bool((model.explain_one(row).values == model.explain(X[:1]).values[0]).all())
         True
         """
-        cells = self._encode_one(row).cells
-        self._check_explains()
-        quickly = self._explains_quickly("auto")
-        found = inference.attributions(self.network_, torch.from_numpy(cells), quickly)
-        values = found[0].numpy()
-        values, base = values * self.target_.scale, self.base_value_
+        cells, base = self._encode_one(row).cells, self.base_value_
+        values = self.explain_cells(cells)[0][0]
         single = len(base) == 1
         return RowExplanation(
             values=values[:, 0] if single else values,
@@ -83,6 +81,34 @@ class OneRowModel(TabularModel):
             units=self.target_.units,
             words=self._words(self._table_of(row), torch.from_numpy(cells)),
         )
+
+    def explain_cells(self, cells: NDArray[np.float32]) -> tuple[Floats, Floats]:
+        """Return what ``explain`` and ``predict`` compute, of encoded rows without a table.
+
+        Parameters
+        ----------
+        cells : ndarray (n, d)
+            As ``encoder_.transform`` returns them.
+
+        Returns
+        -------
+        values : ndarray (n, d, K)
+            Attributions.
+        raw : ndarray (n, K)
+            Raw predictions: ``base_value_ + values.sum(axis=1)``.
+
+        Examples
+        --------
+        >>> from sasanet import SASANetRegressor
+        >>> model = SASANetRegressor(max_epochs=1).fit([[0, 1], [1, 1], [2, 5]], [1.0, 2.0, 3.0])
+        >>> values, raw = model.explain_cells(model.encoder_.transform_row([1, None]))
+        >>> values.shape, bool(raw[0, 0] == model.predict([[1, None]])[0])
+        ((1, 2, 1), True)
+        """
+        self._check_explains()
+        rows, quickly = torch.from_numpy(cells), self._explains_quickly("auto")
+        found, totals = inference.attributions_and_outputs(self.network_, rows, quickly)
+        return found.numpy() * self.target_.scale, self.target_.to_raw(totals.numpy())
 
     def _table_of(self, row: Any) -> pd.DataFrame:
         """Return a row as a table where its words are to be read, else an empty one."""

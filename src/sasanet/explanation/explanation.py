@@ -23,10 +23,8 @@ from sasanet.explanation.cohorts import cohort_labels, difference, measure_drift
 from sasanet.explanation.html import explanation_html
 from sasanet.explanation.players import read_players
 from sasanet.explanation.selection import by_name, find_name, positions
-from sasanet.explanation.wording import reason
+from sasanet.explanation.wording import Told, strongest_reasons
 from sasanet.explanation.words import Words, driving_words, of_output, rows_of
-
-_NEGLIGIBLE = 1e-6  # of a row's strongest attribution: what rounding leaves of nothing
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -270,28 +268,11 @@ class Explanation:
         """Return :meth:`reasons` of every row, much faster than row by row."""
         if k < 1:
             raise InvalidInputError(f"k must be at least 1, got {k=}.")
-        n, values, errors = np.arange(len(self)), self.values, self.error_std
-        units, outputs = [self.units] * len(self), [0] * len(self)
-        if values.ndim == 3:
-            top = self.prediction.argmax(axis=1)
-            outputs = top.tolist()
-            units = [f"{self.units} of {self.output_names[c]}" for c in top]
-            values, errors = values[n, :, top], None if errors is None else errors[n, :, top]
-        strength = np.where(self.data.notna().to_numpy(), np.abs(values), 0.0)
-        strongest = np.argsort(-strength, axis=1, kind="stable")[:, :k]
+        told = Told(self.feature_names, self.units, self.output_names, self.driving_words)
         cells = [column.tolist() for _, column in self.data.items()]
-
-        def sentence(i: int, j: int) -> str:
-            error = None if errors is None else float(errors[i, j])
-            name, value = self.feature_names[j], float(values[i, j])
-            named = self.driving_words(i, name, value, outputs[i])
-            return reason(name, cells[j][i], value, units[i], error, named)
-
-        least = _NEGLIGIBLE * strength.max(axis=1, initial=0.0)
-        return [
-            [sentence(i, j) for j in row if strength[i, j] > least[i]]
-            for i, row in enumerate(strongest)
-        ]
+        present = self.data.notna().to_numpy()
+        raw = self.prediction if self.values.ndim == 3 else None
+        return strongest_reasons(told, cells, present, self.values, raw, k, self.error_std)
 
     def driving_words(self, row: int, feature: str, value: float, output: int = 0) -> list[str]:
         """Return the words of a text that moved the prediction as its attribution did."""

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sasanet.arrays import Floats
 from sasanet.table.bags.calendar_names import MONTHS, WEEKDAYS
 
 MISSING = "(missing)"
 _LONGEST_TEXT = 200  # characters of a cell in a sentence
+_NEGLIGIBLE = 1e-6  # of a row's strongest attribution: what rounding leaves of nothing
 
 
 def compact(number: float) -> str:
@@ -152,6 +156,57 @@ def reason(
         return f"{feature} with {', '.join(map(repr, words))} {verb} the {units} by {amount}"
     said = shorten(cell, _LONGEST_TEXT) if isinstance(cell, str) else cell
     return f"{feature} = {cell_in_sentence(said)} {verb} the {units} by {amount}"
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the sentences about all rows share, and what finds the words that drove a text."""
+
+    names: Sequence[str]
+    units: str
+    output_names: Sequence[str] = ()
+    driving: Callable[[int, str, float, int], Sequence[str]] | None = None
+
+
+def strongest_reasons(
+    told: Told,
+    cells: Sequence[Sequence[Any]],
+    present: NDArray[np.bool_],
+    values: Floats,
+    raw: Floats | None,
+    k: int,
+    errors: Floats | None = None,
+) -> list[list[str]]:
+    """Return sentences on the strongest attributions of every row, of classes for the likeliest.
+
+    Shape: d lists of n cells, present [n, d], values and errors [n, d] or [n, d, C], raw [n, C].
+
+    Examples
+    --------
+    >>> told = Told(("job", "age"), "log-odds")
+    >>> known, phi = np.array([[True, True]]), np.array([[0.5, -0.25]])
+    >>> strongest_reasons(told, [["clerk"], [31]], known, phi, None, k=1)
+    [["job = 'clerk' raises the log-odds by 0.5"]]
+    """
+    n, outputs, units = np.arange(len(values)), [0] * len(values), [told.units] * len(values)
+    if values.ndim == 3:
+        assert raw is not None
+        outputs = (top := raw.argmax(axis=1)).tolist()
+        units = [f"{told.units} of {told.output_names[c]}" for c in outputs]
+        values, errors = values[n, :, top], None if errors is None else errors[n, :, top]
+    strength = np.where(present, np.abs(values), 0.0)
+    strongest = np.argsort(-strength, axis=1, kind="stable")[:, :k]
+    sizes = np.take_along_axis(strength, strongest, axis=1)
+    counts = (sizes > _NEGLIGIBLE * sizes.max(axis=1, initial=0.0, keepdims=True)).sum(axis=1)
+
+    def sentence(i: int, j: int) -> str:
+        error = None if errors is None else float(errors[i, j])
+        name, value = told.names[j], float(values[i, j])
+        words = () if told.driving is None else told.driving(i, name, value, outputs[i])
+        return reason(name, cells[j][i], value, units[i], error, words)
+
+    pairs = zip(strongest.tolist(), counts.tolist(), strict=True)
+    return [[sentence(i, j) for j in row[:count]] for i, (row, count) in enumerate(pairs)]
 
 
 def shorten(text: str, length: int) -> str:

@@ -116,6 +116,7 @@ def log_model(
     if audit is not None:
         mlflow.log_metrics(_metrics(audit), model_id=info.model_id)
         mlflow.log_text(str(audit), "audit.txt")
+    mlflow.log_text(model.card(), "model_card.md")
     return info
 
 

@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 import sasanet
@@ -31,7 +32,7 @@ from sasanet.serve.routing.routes import Server, asking, describing, health
 from sasanet.serve.routing.shortcut import Shortcut
 
 
-def make_app(
+def make_app(  # noqa: PLR0913 - one argument per thing to decide
     models: Sequence[str | Path],
     *,
     keys: Keys | None = None,
@@ -40,6 +41,8 @@ def make_app(
     docs: bool = False,
     explored: Mapping[str, Explored] | None = None,
     hosts: Sequence[str] = (),
+    origins: Sequence[str] = (),
+    log_bodies: bool = False,
 ) -> FastAPI:
     """Return an ASGI application that serves saved models.
 
@@ -60,6 +63,11 @@ def make_app(
     hosts : sequence of str
         Names that a request may call this server by; by default any. A server without keys on a
         machine with a browser is safer with names: other sites' pages then cannot pretend to be it.
+    origins : sequence of str
+        Sites whose pages may read answers in a browser (CORS), such as ``"https://shop.example"``;
+        by default none.
+    log_bodies : bool
+        Whether the log has the bodies of requests, rows and all.
 
     Returns
     -------
@@ -102,7 +110,15 @@ def make_app(
     app.add_middleware(Shortcut, routes=routes.routes)
     if hosts:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
-    app.add_middleware(Guard, keys=keys, metrics=metrics)
+    app.add_middleware(Guard, keys=keys, metrics=metrics, log_bodies=log_bodies)
+    if origins:  # around the guard: browsers ask whether they may ask without a key
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(origins),
+            allow_methods=["GET", "POST"],
+            allow_headers=["Authorization", "Content-Type", "X-Request-ID"],
+            expose_headers=["X-Request-ID", "Retry-After"],
+        )
     app.openapi = lambda: add_models(  # type: ignore[method-assign]
         get_openapi(title="sasanet", version=sasanet.__version__, routes=app.routes),
         server.registry,

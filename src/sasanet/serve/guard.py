@@ -1,6 +1,7 @@
 """What every request passes: an id, the key, safe headers, metrics, one line of log.
 
-The log names the route and the model, never a path as it was sent, and no cell of a row.
+The log names the route and the model, never a path as it was sent, and no cell of a row unless that
+is asked for.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import re
 import time
 from typing import Any
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -25,26 +27,31 @@ LOG = logging.getLogger("sasanet.serve")
 OPEN = ("/", "/ping", "/health", "/v2/health/live", "/v2/health/ready")  # without a key
 _PAGE = "/page/"  # what the live page is made of; every question it asks needs the key
 _ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
-_POLICY = "default-src 'none'; frame-ancestors 'none'"
-_SAFE = {
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-store",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
+_LEFT = 499  # in log and metrics: the client went before it had sent all; there is no answer
+_POLICY_NAME = b"content-security-policy"
+_POLICY = b"default-src 'none'; frame-ancestors 'none'"
+_SAFE = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
 # FastAPI's page of documentation loads its scripts from there; it is off by default.
 _DOCS_POLICY = (
-    "default-src 'none'; connect-src 'self'; img-src 'self' data: https://fastapi.tiangolo.com; "
-    "script-src 'unsafe-inline' https://cdn.jsdelivr.net; "
-    "style-src 'unsafe-inline' https://cdn.jsdelivr.net; frame-ancestors 'none'"
+    b"default-src 'none'; connect-src 'self'; img-src 'self' data: https://fastapi.tiangolo.com; "
+    b"script-src 'unsafe-inline' https://cdn.jsdelivr.net; "
+    b"style-src 'unsafe-inline' https://cdn.jsdelivr.net; frame-ancestors 'none'"
 )
 
 
 class Guard:
-    """ASGI middleware around all routes."""
+    """ASGI middleware around all routes; ``log_bodies`` writes what was sent into the log."""
 
-    def __init__(self, app: ASGIApp, keys: Keys | None, metrics: Metrics) -> None:
+    def __init__(
+        self, app: ASGIApp, keys: Keys | None, metrics: Metrics, log_bodies: bool = False
+    ) -> None:
         self._app, self._keys, self._metrics = app, keys, metrics
+        self._log_bodies = log_bodies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request on, or refuse it."""
@@ -53,9 +60,8 @@ class Guard:
             return
         start, status = time.perf_counter(), 0
         headers = Headers(scope=scope)
-        given = headers.get("x-request-id", "")
+        name = _name_of(headers)
         scope["state"] = {**scope.get("state", {}), "log": {}}
-        name = given if _ID.fullmatch(given) else f"{random.getrandbits(128):032x}"
 
         async def send_safely(message: Message) -> None:
             nonlocal status
@@ -65,13 +71,14 @@ class Guard:
             await send(message)
 
         note = scope["state"]["log"]
+        receive = _noting(receive, note) if self._log_bodies else receive
         try:
             note["key"] = self._admit(scope["path"], headers)
             await self._app(scope, receive, send_safely)
-        except Refusal as refusal:
-            await refused(refusal)(scope, receive, send_safely)
         except InvalidInputError as error:
-            await unusable_by_model(error)(scope, receive, send_safely)
+            await _refusal(error)(scope, receive, send_safely)
+        except ClientDisconnect:
+            status = status or _LEFT
         except Exception as error:
             note["error"] = _place(error)
             if not status:
@@ -94,6 +101,29 @@ class Guard:
         found |= {"seconds": round(seconds, 6), **scope["state"]["log"]}
         level = logging.ERROR if status >= 500 and "error" in found else logging.INFO
         LOG.log(level, "request", extra={"fields": found})
+
+
+def _name_of(headers: Headers) -> str:
+    """Return the id that a request was given, if it is one, or a new one."""
+    given = headers.get("x-request-id", "")
+    return given if _ID.fullmatch(given) else f"{random.getrandbits(128):032x}"
+
+
+def _refusal(error: InvalidInputError) -> JSONResponse:
+    """Return why a request is not answered: our own reason, or the model's."""
+    return refused(error) if isinstance(error, Refusal) else unusable_by_model(error)
+
+
+def _noting(receive: Receive, note: dict[str, Any]) -> Receive:
+    """Return what receives a body, and writes down as much of it as was read."""
+
+    async def receive_and_note() -> Message:
+        message = await receive()
+        if part := message.get("body", b""):
+            note["body"] = note.get("body", "") + part.decode(errors="replace")
+        return message
+
+    return receive_and_note
 
 
 def refused(refusal: Refusal) -> JSONResponse:
@@ -122,11 +152,10 @@ def _place(error: Exception) -> str:
 
 
 def _add_headers(message: Message, name: str, path: str) -> None:
-    headers = MutableHeaders(scope=message)
-    for key, value in _SAFE.items():
-        headers[key] = value
-    headers["X-Request-ID"] = name
-    headers.setdefault("Content-Security-Policy", _DOCS_POLICY if path == "/docs" else _POLICY)
+    headers = [*message.get("headers", ()), *_SAFE, (b"x-request-id", name.encode())]
+    if not any(key.lower() == _POLICY_NAME for key, _ in headers):
+        headers.append((_POLICY_NAME, _DOCS_POLICY if path == "/docs" else _POLICY))
+    message["headers"] = headers
 
 
 class JsonLines(logging.Formatter):

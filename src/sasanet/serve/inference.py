@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from sasanet.arrays import Floats
-from sasanet.explanation.explanation import Explanation
-from sasanet.explanation.wording import cell_text, compact
+from sasanet.explanation.wording import Told, cell_text, compact, strongest_reasons
 from sasanet.serve.metrics import Metrics
 from sasanet.serve.reading import Cell, Rows, shown
 from sasanet.table.bags.parts import beyond, training_range
 from sasanet.table.encoder import EncodedTable
+from sasanet.table.target import class_shares
 
 if TYPE_CHECKING:
     from sasanet.serve.registry import Served
+
+Places = NDArray[np.float32]  # encoded cells, [n, d] and the further parts of bags
+Masks = NDArray[np.bool_]
+_NO_TABLE = pd.DataFrame()
 
 
 @dataclass(frozen=True)
@@ -50,27 +55,22 @@ class Answer:
     served: Served
     predictions: list[Any]  # [n] labels or numbers
     arrays: dict[str, Floats]
-    reasons: list[list[str]]
-    warnings: list[list[str]]
+    reasons: list[list[str]] = field(default_factory=list)
+    warnings: list[list[str]] = field(default_factory=list)
 
 
 def answer(queries: Sequence[Query], metrics: Metrics) -> list[Answer]:
     """Answer requests of one group in one pass through the model."""
     served, first = queries[0].served, queries[0]
     columns = zip(*(query.rows.cells for query in queries), strict=True)
-    encoded = encode(served, [[*chain.from_iterable(parts)] for parts in columns])
-    predictions, arrays = _predicted(served, encoded)
-    reasons, explanation = [], None
-    if first.explain:
-        explanation = served.model.explain(encoded, n_orders=first.n_orders)
-        arrays |= _explained(explanation)
-        reasons = explanation.all_reasons(first.n_reasons)
-    strange = find_warnings(served, encoded)
+    cells = [[*chain.from_iterable(parts)] for parts in columns]
+    by_table = served.reader is None or first.n_orders
+    whole, places = _by_table(first, cells) if by_table else _by_cells(first, cells)
+    strange = find_warnings(served, places, cells)
     if first.counted:
-        cells = encoded.cells[:, : len(served.columns)]
-        metrics.observe_rows(served, strange, cells, explanation)
-    warnings = [strange.sentences(row) for row in range(len(encoded))]
-    whole = Answer(served, predictions, arrays, reasons, warnings)
+        known = places[:, : len(served.columns)]
+        metrics.observe_rows(served, strange, known, whole.arrays.get("attributions"))
+    whole.warnings.extend(strange.sentences())
     return _split(whole, [query.rows.n_rows for query in queries])
 
 
@@ -90,23 +90,59 @@ def encode(served: Served, cells: Sequence[Sequence[Cell]]) -> EncodedTable:
     return EncodedTable(pd.DataFrame(grid.T, columns=names), served.reader.read_columns(cells))
 
 
-def _predicted(served: Served, encoded: EncodedTable) -> tuple[list[Any], dict[str, Floats]]:
-    """Return the predictions of rows, and of a classifier the probabilities behind them."""
-    if not served.labels:
-        return served.model.predict(encoded).tolist(), {}
-    shares = served.model.predict_proba(encoded)
-    return [served.labels[best] for best in shares.argmax(axis=1)], {"probabilities": shares}
-
-
-def _explained(explanation: Explanation) -> dict[str, Floats]:
-    """Return the numbers of an explanation by name."""
-    found = {
+def _by_table(first: Query, cells: list[list[Cell]]) -> tuple[Answer, Places]:
+    """Answer by the methods for tables: columns of several parts, and refined attributions."""
+    served = first.served
+    encoded = encode(served, cells)
+    predictions, arrays = _predicted(served, encoded)
+    if not first.explain:
+        return Answer(served, predictions, arrays), encoded.cells
+    explanation = served.model.explain(encoded, n_orders=first.n_orders)
+    arrays |= {
         "raw": explanation.prediction,
         "base_value": explanation.base_values,
         "attributions": explanation.values,
     }
-    errors = explanation.error_std
-    return found if errors is None else found | {"error_std": errors}
+    if explanation.error_std is not None:
+        arrays["error_std"] = explanation.error_std
+    reasons = explanation.all_reasons(first.n_reasons)
+    return Answer(served, predictions, arrays, reasons), encoded.cells
+
+
+def _by_cells(first: Query, cells: list[list[Cell]]) -> tuple[Answer, Places]:
+    """Answer without a table, which takes longer to make than a few rows to explain."""
+    served = first.served
+    assert served.reader is not None
+    places = served.reader.read_columns(cells)
+    if not first.explain:
+        return Answer(served, *_predicted(served, EncodedTable(_NO_TABLE, places))), places
+    values, raw = served.model.explain_cells(places)
+    predictions, arrays = _labelled(served, raw)
+    base, single = np.broadcast_to(served.model.base_value_, raw.shape), raw.shape[1] == 1
+    told = Told(served.names, served.model.target_.units, served.model.target_.output_names)
+    values = values[..., 0] if single else values
+    reasons = strongest_reasons(told, cells, ~np.isnan(places), values, raw, first.n_reasons)
+    arrays["raw"], arrays["base_value"] = (raw[:, 0], base[:, 0]) if single else (raw, base)
+    return Answer(served, predictions, arrays | {"attributions": values}, reasons), places
+
+
+def _predicted(served: Served, encoded: EncodedTable) -> tuple[list[Any], dict[str, Floats]]:
+    """Return the predictions of rows, and of a classifier the probabilities behind them."""
+    if not served.labels:
+        return served.model.predict(encoded).tolist(), {}
+    return _most_probable(served, served.model.predict_proba(encoded))
+
+
+def _labelled(served: Served, raw: Floats) -> tuple[list[Any], dict[str, Floats]]:
+    """Return the same from raw predictions."""
+    if served.labels:
+        return _most_probable(served, class_shares(raw))
+    return served.model.target_.to_target(raw if raw.shape[1] > 1 else raw[:, 0]).tolist(), {}
+
+
+def _most_probable(served: Served, shares: Floats) -> tuple[list[Any], dict[str, Floats]]:
+    best = shares.argmax(axis=1).tolist()
+    return [served.labels[one] for one in best], {"probabilities": shares}
 
 
 def _split(whole: Answer, sizes: Sequence[int]) -> list[Answer]:
@@ -124,24 +160,27 @@ def _split(whole: Answer, sizes: Sequence[int]) -> list[Answer]:
 class Strange:
     """Cells unlike those of training: two masks [n, d], and sentences about them."""
 
-    unknown_level: np.ndarray[Any, np.dtype[np.bool_]]
-    out_of_range: np.ndarray[Any, np.dtype[np.bool_]]
+    unknown_level: Masks
+    out_of_range: Masks
     served: Served
-    table: pd.DataFrame
+    cells: Sequence[Sequence[Cell]]
 
-    def sentences(self, row: int) -> list[str]:
-        """Return one sentence for each strange cell of a row."""
-        found = []
-        for j in np.flatnonzero(self.unknown_level[row] | self.out_of_range[row]).tolist():
-            column, cell = self.served.columns[j], self.table.iat[row, j]
-            if self.unknown_level[row, j]:
-                what = f"has the level {shown(cell)}, which training never had; it tells nothing"
-            else:
-                low, high = map(_end, training_range(column) or ())
-                told = cell_text(cell) if column.parts else shown(cell)
-                what = f"is {told}, outside {low} to {high}; it counts as the nearer end"
-            found.append(f"Column {shown(column.name)} {what}.")
+    def sentences(self) -> list[list[str]]:
+        """Return one sentence for each strange cell of every row."""
+        found: list[list[str]] = [[] for _ in self.unknown_level]
+        for row, column in np.argwhere(self.unknown_level | self.out_of_range).tolist():
+            found[row].append(self._sentence(row, column))
         return found
+
+    def _sentence(self, row: int, j: int) -> str:
+        column, cell = self.served.columns[j], self.cells[j][row]
+        if self.unknown_level[row, j]:
+            what = f"has the level {shown(cell)}, which training never had; it tells nothing"
+        else:
+            low, high = map(_end, training_range(column) or ())
+            told = cell_text(cell) if column.parts else shown(cell)
+            what = f"is {told}, outside {low} to {high}; it counts as the nearer end"
+        return f"Column {shown(column.name)} {what}."
 
 
 def _end(value: Any) -> str:
@@ -149,13 +188,16 @@ def _end(value: Any) -> str:
     return compact(value) if isinstance(value, float) else cell_text(value)
 
 
-def find_warnings(served: Served, encoded: EncodedTable) -> Strange:
+def find_warnings(served: Served, places: Places, cells: Sequence[Sequence[Cell]]) -> Strange:
     """Return which cells are levels or numbers that training did not have."""
-    unknown = np.zeros((len(encoded), len(served.columns)), dtype=bool)
+    unknown = np.zeros((len(places), len(served.columns)), dtype=bool)
     outside = np.zeros_like(unknown)
     for j, column in enumerate(served.columns):
         if column.kind == "category":
-            unknown[:, j] = encoded.cells[:, j] == 0
-        else:
-            outside[:, j] = beyond(encoded.table.iloc[:, j], column)
-    return Strange(unknown, outside, served, encoded.table)
+            unknown[:, j] = places[:, j] == 0
+        elif column.kind == "number" and column.seen:
+            numbers = np.array(cells[j], dtype=np.float64)  # None is NaN, which is not beyond
+            outside[:, j] = (numbers < column.knots[0]) | (numbers > column.knots[-1])
+        elif column.kind == "dates":
+            outside[:, j] = beyond(pd.Series([*cells[j]], dtype=object), column)
+    return Strange(unknown, outside, served, cells)

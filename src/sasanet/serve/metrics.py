@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from sasanet.explanation.explanation import Explanation
+from sasanet.arrays import Floats
 
 if TYPE_CHECKING:
     from sasanet.serve.inference import Strange
@@ -123,10 +123,10 @@ class Metrics:
         served: Served,
         strange: Strange,
         cells: NDArray[np.float32],
-        explanation: Explanation | None,
+        attributions: Floats | None,
     ) -> None:
         """Count rows and what is strange in them."""
-        verb = "predict" if explanation is None else "explain"
+        verb = "predict" if attributions is None else "explain"
         self.rows.labels(served.name, verb).inc(len(cells))
         self.batches.observe(len(cells))
         kinds = {
@@ -140,8 +140,8 @@ class Metrics:
                 label = self.cells.labels(served.name, served.columns[j].name, kind)
                 label.inc(int(mask[:, j].sum()))
             self._move(served, kind, mask.mean(axis=0), len(cells))
-        if explanation is not None:
-            sizes = np.abs(explanation.values)
+        if attributions is not None:
+            sizes = np.abs(attributions)
             means = sizes.mean(axis=(0, *range(2, sizes.ndim)))
             self._move(served, "attribution", means, len(sizes))
 

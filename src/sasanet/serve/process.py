@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import logging
 import socket
@@ -47,9 +48,6 @@ def run(
     >>> from sasanet.serve import make_app, run
     >>> run(make_app(["models/credit"]), port=8080)  # doctest: +SKIP
     """
-    import os
-
-    sys.setswitchinterval(float(os.environ.get("SW", "0.005")))
     torch.set_num_threads(threads)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
@@ -57,12 +55,22 @@ def run(
     LOG.setLevel(logging.INFO)
     server = make_server(app, host, port, certificate, certificate_key)
     LOG.info("start", extra={"fields": {"host": host, "port": port}})
+    _spare_what_stays()
     server.run()
     if not server.started:
         raise InvalidInputError(
             f"The server must be able to listen at {host}:{port}, got a refusal of the system; "
             "choose another port"
         )
+
+
+def _spare_what_stays() -> None:
+    """Keep the collector of garbage from looking through all packages and models again and again.
+
+    It would do so about once a second under load, and all requests wait for it meanwhile.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def make_server(
@@ -81,6 +89,7 @@ def make_server(
         ws="none",
         access_log=False,  # the guard writes one line per request, without paths
         server_header=False,
+        proxy_headers=False,  # whose address a request has is not asked, so nobody can pretend one
         limit_concurrency=_MOST_CONNECTIONS,
         timeout_graceful_shutdown=_GRACE,
         ssl_certfile=certificate,

@@ -11,7 +11,7 @@ import datetime as dt
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,7 @@ from sasanet.table.columns import Column
 Cell = str | bool | int | float | dt.datetime | list[Any] | None
 _SHOWN = 80  # characters of a name or value that an answer repeats
 _HALF_SIGN = re.compile("[\ud800-\udfff]")  # of a surrogate pair
+_NUMBERS = {int, float}
 _EXACT = 2**53  # beyond it a float may be another number than the integer that was sent
 
 
@@ -138,9 +139,13 @@ def from_records(records: Any, columns: Sequence[Column], limits: Limits) -> Row
         raise unusable('Rows must be a list of objects, such as [{"age": 31}].')
     _check_count(len(records), limits)
     known = {column.name for column in columns}
-    ignored = dict.fromkeys(name for record in records for name in record if name not in known)
-    table = {name: [record.get(name) for record in records] for name in known}
-    return _checked(table, len(records), tuple(ignored), columns, limits)
+    strange = [record for record in records if not known.issuperset(record)]
+    ignored = dict.fromkeys(name for record in strange for name in record if name not in known)
+    if len(records) == 1:  # as most requests have
+        given = [[records[0].get(column.name)] for column in columns]
+    else:
+        given = [[record.get(column.name) for record in records] for column in columns]
+    return _checked(given, len(records), tuple(ignored), columns, limits)
 
 
 def from_lists(rows: Any, names: Any, columns: Sequence[Column], limits: Limits) -> Rows:
@@ -168,8 +173,9 @@ def from_columns(given: dict[str, list[Any]], columns: Sequence[Column], limits:
     _check_count(n_rows, limits)
     known = {column.name for column in columns}
     ignored = tuple(name for name in given if name not in known)
-    table = {name: given.get(name, [None] * n_rows) for name in known}
-    return _checked(table, n_rows, ignored, columns, limits)
+    nothing = [None] * n_rows
+    cells = [given.get(column.name, nothing) for column in columns]
+    return _checked(cells, n_rows, ignored, columns, limits)
 
 
 def keep_only(rows: Rows, only: Any, columns: Sequence[Column]) -> Rows:
@@ -193,26 +199,29 @@ def _check_count(n_rows: int, limits: Limits) -> None:
 
 
 def _checked(
-    table: dict[str, list[Any]],
+    given: list[list[Any]],
     n_rows: int,
     ignored: tuple[str, ...],
     columns: Sequence[Column],
     limits: Limits,
 ) -> Rows:
-    cells, longest = [], limits.text_length
-    for column in columns:
-        values, read = table[column.name], _READERS.get(column.kind)
-        if read is None:
-            cells.append(
-                [
-                    v
-                    if v is None or (type(v) is str and len(v) <= longest and v.isascii())
-                    else _level(v, column, limits)
-                    for v in values
-                ]
-            )  # most levels are short texts of plain signs
-        else:
-            cells.append([None if v is None else read(v, column, limits) for v in values])
+    """Return cells, given by column, if all of them may stand in their columns."""
+    longest = limits.text_length
+    cells: list[list[Cell]] = []
+    for column, values in zip(columns, given, strict=True):
+        kind = column.kind
+        for value in values:  # most need nothing else to be asked of them
+            if value is None:
+                continue
+            if kind == "category":
+                if type(value) is str and len(value) <= longest and value.isascii():
+                    continue
+            elif kind == "number" and type(value) in _NUMBERS and -_EXACT <= value <= _EXACT:
+                continue
+            read = _READERS.get(kind, _level)
+            values = [None if v is None else read(v, column, limits) for v in values]
+            break
+        cells.append(values)
     return Rows(cells, n_rows, ignored)
 
 
@@ -287,4 +296,10 @@ def _list(value: Any, column: Column, limits: Limits) -> Cell:
     return value
 
 
-_READERS = {"number": _number, "dates": _date, "tags": _list, "vectors": _list, "text": _text}
+_READERS: dict[str, Callable[[Any, Column, Limits], Cell]] = {
+    "number": _number,
+    "dates": _date,
+    "tags": _list,
+    "vectors": _list,
+    "text": _text,
+}

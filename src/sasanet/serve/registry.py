@@ -38,12 +38,17 @@ class Served:
     version: str  # the first digits of its description's SHA-256, which names the weights too
     model: SASANetModel
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The columns of training."""
         return self.model.encoder_.columns
 
-    @property
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(column.name for column in self.columns)
+
+    @cached_property
     def labels(self) -> tuple[object, ...]:
         """The classes; none of a regressor."""
         return self.model.target_.labels

@@ -168,6 +168,14 @@ def to_probability(raw: Floats) -> Floats:
     return np.asarray(expit(raw) if raw.shape[-1] == 1 else softmax(raw, axis=-1))
 
 
+def class_shares(raw: Floats) -> Floats:
+    """Return the probability of every class, also of two: [n, K] → [n, C]."""
+    if raw.shape[1] == 1:
+        raw = np.hstack([np.zeros_like(raw), raw])  # log-odds are a softmax against 0
+    shares = np.exp(raw - raw.max(axis=1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
 def read_classes(y: Any, weights: Floats) -> Target:
     """Learn the meaning of class labels."""
     y = _read_labels(y)

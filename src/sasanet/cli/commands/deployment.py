@@ -27,6 +27,12 @@ Keys = Annotated[
 ]
 Certificate = Annotated[Path | None, typer.Option(help="PEM certificate for TLS.")]
 CertificateKey = Annotated[Path | None, typer.Option(help="PEM key of the certificate.")]
+Origins = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cors", metavar="ORIGIN", help="Site whose pages may read answers; may be repeated."
+    ),
+]
 
 
 @command
@@ -43,9 +49,16 @@ def serve(
     certificate_key: CertificateKey = None,
     max_rows: Annotated[int, typer.Option(help="Rows of one request.", min=1)] = 10_000,
     max_bytes: Annotated[int, typer.Option(help="Bytes of one body.", min=1)] = 8 * 2**20,
+    max_seconds: Annotated[
+        float, typer.Option(help="Seconds that an answer may take.", min=0.001)
+    ] = 30.0,
     threads: Annotated[int, typer.Option(help="Threads that compute.", min=1)] = 1,
     docs: Annotated[
         bool, typer.Option("--docs", help="Show the API at /docs; its scripts come from a CDN.")
+    ] = False,
+    cors: Origins = None,
+    log_bodies: Annotated[
+        bool, typer.Option("--log-bodies", help="Write bodies into the log, rows and all.")
     ] = False,
 ) -> None:
     """Answer predictions and explanations over HTTP until told to stop.
@@ -59,8 +72,10 @@ def serve(
     app = room.make_app(
         models,
         keys=None if keys is None else room.Keys.read(keys),
-        limits=room.Limits(rows=max_rows, body_bytes=max_bytes),
+        limits=room.Limits(rows=max_rows, body_bytes=max_bytes, answer_seconds=max_seconds),
         docs=docs,
+        origins=cors or (),
+        log_bodies=log_bodies,
     )
     scheme = "http" if certificate is None else "https"
     terminal.note(f"Serving at {scheme}://{host}:{port}; Ctrl-C stops.")
