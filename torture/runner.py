@@ -6,6 +6,7 @@ import math
 import multiprocessing
 import resource
 import signal
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,7 @@ from torture.results import Found, load_found, state_of_code
 _WRITE_EVERY = 10.0  # seconds
 _TO_START, _TO_END = 60.0, 10.0  # seconds
 _START_METHOD = "spawn"  # a fork would inherit locks of the runner's threads
+_MEMORY = Path("/dev/shm")
 _MOST_BYTES = 12 * 2**30  # of a worker's data: more is refused by the system, not swapped
 
 
@@ -30,6 +32,8 @@ def serve(name: str, connection: Connection) -> None:
     import torch
 
     torch.set_num_threads(1)
+    if CAMPAIGNS[name].in_memory and _MEMORY.is_dir():
+        tempfile.tempdir = str(_MEMORY)
     run = CAMPAIGNS[name].run
     while (seed := connection.recv()) is not None:
         connection.send(attempt(run, seed))

@@ -168,7 +168,9 @@ class ObjectiveRegressor(ContinuingRegressor):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = self.objective in POWERS
+        # Asked before fit has checked its parameters: a list is no key of a dictionary.
+        is_text = isinstance(self.objective, str)
+        tags.target_tags.positive_only = is_text and self.objective in POWERS
         return tags
 
 
