@@ -193,6 +193,10 @@ def test_an_objective_that_is_none_is_refused_by_fit_not_by_a_look_at_the_model(
     assert not get_tags(model).target_tags.positive_only
     with pytest.raises(InvalidInputError, match="objective must be"):
         model.fit(np.eye(4), np.arange(4.0))
+    with pytest.raises(InvalidInputError, match="teacher_weight must be"):
+        SASANetRegressor(objective="huber", teacher_weight=np.ones(2)).fit(
+            np.eye(4), np.arange(4.0)
+        )
     assert get_tags(SASANetRegressor(objective="gamma")).target_tags.positive_only
 
 

@@ -18,7 +18,7 @@ from sasanet.objectives import POWERS, UNSOFTENED, read_objective
 from sasanet.table.quantities import per_exposure, read_exposure, read_quantity
 from sasanet.table.target import Target
 from sasanet.teachers import read_teachers
-from sasanet.validation import our_refusals
+from sasanet.validation import our_refusals, read_real
 
 
 class ObjectiveRegressor(ContinuingRegressor):
@@ -96,13 +96,17 @@ class ObjectiveRegressor(ContinuingRegressor):
             )
         if exposure is not None:
             self._check_takes_exposure(self.objective)
-        softened = self.teacher_weight not in ("auto", 0) or read_teachers(self.teachers)[1]
-        if self.objective in UNSOFTENED and softened:
+        if self.objective in UNSOFTENED and self._is_softened():
             raise InvalidInputError(
                 f"objective={self.objective!r} learns from labels as they are, because mixing them "
                 "with predictions would change their spread, got teachers of your own or a "
                 "teacher_weight; leave both out"
             )
+
+    def _is_softened(self) -> bool:
+        """Tell whether the user asks for labels mixed with predictions."""
+        weight = read_real({"teacher_weight": self.teacher_weight}, "teacher_weight", auto=0.0)
+        return bool(weight or read_teachers(self.teachers)[1])
 
     @staticmethod
     def _check_takes_exposure(objective: str) -> None:
