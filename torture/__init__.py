@@ -5,6 +5,7 @@
 
 - ``draw``: everything random in a case, by its seed
 - ``case``: one case: a right answer, a clear refusal, or a defect
+- ``clock``: time that a stopped process does not lose
 - ``inputs``: random columns, labels, tables and table files of every kind
 - ``models``: small fitted models, and what must hold of any
 - ``processes``: work in a child process that may be killed, limited or interrupted

@@ -28,7 +28,7 @@ _FINDINGS = """## Earlier defects
 A first hostile trial, of commit `650105c`, found sixteen kinds of defects. Each has tests in
 `tests/torture/test_findings.py` and `tests/torture/test_findings_files.py`, by its number. They use
 what users use, so they run on that commit too, and fail there: copy them with
-`torture/processes.py` into its tree, and put back four names that have changed since
+`torture/processes.py` and `torture/clock.py` into its tree, and put back four names that have changed since
 (`teacher_weight` was `teacher`, `n_orders` was `refine`, `categorical_features` was `categorical`,
 and `sasanet.checksums` was `sasanet.sealing`).
 """

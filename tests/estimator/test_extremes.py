@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import r2_score
 
 from sasanet import Architecture, SASANetClassifier, SASANetRegressor
 from sasanet.errors import InvalidInputError
@@ -19,6 +20,7 @@ def test_targets_of_any_size_are_learned(size):
     model = SASANetRegressor(TINY, **QUICK).fit(X, Y * size)
     found = model.predict(X) / size
     assert np.corrcoef(found, Y)[0, 1] > 0.8
+    assert model.score(X, Y * size) == pytest.approx(r2_score(Y, found), abs=1e-6)
     values = model.explain(X)
     np.testing.assert_allclose(values.prediction / size, found, rtol=1e-6, atol=1e-6)
 

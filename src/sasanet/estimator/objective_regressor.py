@@ -20,6 +20,8 @@ from sasanet.table.target import Target
 from sasanet.teachers import read_teachers
 from sasanet.validation import our_refusals, read_real
 
+_LARGE = 1e100
+
 
 class ObjectiveRegressor(ContinuingRegressor):
     """What a regressor does differently when it is fitted to another loss than squared errors."""
@@ -168,6 +170,8 @@ class ObjectiveRegressor(ContinuingRegressor):
                     for column, level in pairs
                 ]
                 return float(np.mean(scores))
+            if not 1 / _LARGE < target.scale < _LARGE:  # R² has no unit, and squares would overflow
+                y, found = np.asarray(y, dtype=np.float64) / target.scale, found / target.scale
             return float(r2_score(y, found, sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
