@@ -114,10 +114,12 @@ CAMPAIGNS = {
         ),
         Campaign(
             "faults",
-            "an exception at a random call inside fit, save, report and explain",
-            "the state before or the state after, nothing between",
+            "an exception at a random call, input or output of files, or part of a training step, "
+            "inside fit with and without a checkpoint, partial_fit, save, load, report, explain "
+            "and explain_batches",
+            "the state before or the state after, nothing between; where a call can go on, it does",
             small=100,
-            full=2_000,
+            full=5_000,
         ),
         Campaign(
             "requests",

@@ -9,6 +9,7 @@ test keeps it so:
 - ``whole_files``: files written whole or not at all
 - ``checksums``: SHA-256 of records and weights
 - ``malloc``: fewer page faults while the same large arrays come and go
+- ``forks``: forked processes that go on computing
 - ``progress``: bars of progress, in rows
 - ``intervals``: means and statistics with their intervals
 - ``objectives``: what regressors predict of a quantity, and their losses

@@ -248,8 +248,8 @@ def test_faults_that_find_the_old_model_gone_are_noticed(monkeypatch):
         write_files(folder, *content)
 
     monkeypatch.setattr(model_folder, "write_files", write_after_removing)
-    faults._n_calls.cache_clear()
-    seeds = seeds_of("faults", sorted(faults._JOBS), "save", count=30)
+    faults._n_places.cache_clear()
+    seeds = seeds_of("faults", sorted(faults.JOBS), "save", count=30)
     assert "SavedFileError" in first_defect("faults", seeds)
 
 
