@@ -109,7 +109,7 @@ CAMPAIGNS = {
             "eight threads fit, predict, explain and value at once",
             "every result is that of the same call alone; one seed, one model",
             small=4,
-            full=150,
+            full=400,
             seconds=120.0,
         ),
         Campaign(
