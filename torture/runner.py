@@ -166,7 +166,7 @@ def run_campaign(
     After ``seconds`` it stops earlier, and the next call goes on from there.
     """
     found, code = load_found(campaign.name, folder), state_of_code()
-    end = time.monotonic() + seconds
+    clock = RunningClock()
     if found.defects:
         for result in results(campaign, sorted(found.defects), jobs):
             found.repeat(result)
@@ -179,7 +179,7 @@ def run_campaign(
         if time.monotonic() - written > _WRITE_EVERY:
             found.save(folder)
             written = time.monotonic()
-        if time.monotonic() > end:
+        if clock.now() > seconds:
             break
     found.save(folder)
     return found
