@@ -52,6 +52,22 @@ class Child:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, number)
 
+    def wait_until_used(self, seconds: float) -> None:
+        """Wait until the child has used so much of the processor's time, or has ended.
+
+        Where the system does not say (it is Linux that does), by the clock.
+        """
+        start, place = time.monotonic(), Path(f"/proc/{self.pid}")
+        while time.monotonic() - start < _LONGEST:
+            try:
+                used = int((place / "schedstat").read_text().split()[0]) / 1e9
+                ended = " Z " in (place / "stat").read_text()
+            except OSError:
+                used, ended = time.monotonic() - start, False
+            if ended or used >= seconds:
+                return
+            time.sleep(0.001)
+
     def wait(self) -> Ended:
         """Return how the child ended; one that outlives its time is killed."""
         clock = RunningClock()

@@ -83,6 +83,14 @@ CAMPAIGNS = {
             full=1_000,
         ),
         Campaign(
+            "survival",
+            "SIGKILL at a random moment of fit with a checkpoint, and of a server that answers",
+            "the same call goes on to the same weights; the next server answers at the same port, "
+            "from untouched files",
+            small=20,
+            full=400,
+        ),
+        Campaign(
             "disks",
             "save, report, audit and explanation files on a disk that is full after some bytes",
             "the file before is untouched, or the new one whole; one sentence; nothing left over",

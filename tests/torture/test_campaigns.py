@@ -20,7 +20,7 @@ from sasanet.report import page as report_page
 from sasanet.serve import batching
 from sasanet.table import sources
 from sasanet.training import loop
-from torture.campaigns import faults, hostile, kills, pages, signals
+from torture.campaigns import faults, hostile, kills, pages, signals, survival
 from torture.case import Defect, attempt
 from torture.draw import Draw
 from torture.registry import CAMPAIGNS
@@ -137,6 +137,18 @@ def test_kills_of_a_writer_in_place_are_noticed(monkeypatch):
     kinds = (kills._save, kills._save, kills._explain, kills._report, kills._batches)
     seeds = seeds_of("kills", kinds, kills._save, count=8)
     assert "SavedFileError" in first_defect("kills", seeds)
+
+
+def test_survival():
+    fits = seeds_of("survival", survival.TARGETS, survival._fit, count=2)
+    servers = seeds_of("survival", survival.TARGETS, survival._serve, count=1)
+    assert defects("survival", [*fits, *servers]) == {}
+
+
+def test_fits_that_go_on_from_other_random_numbers_are_noticed(monkeypatch):
+    monkeypatch.setattr(loop, "unpack_generators", lambda *_: None)
+    seeds = seeds_of("survival", survival.TARGETS, survival._fit, count=8)
+    assert "went on to another model" in first_defect("survival", seeds)
 
 
 def test_disks():
