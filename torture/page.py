@@ -16,7 +16,7 @@ runs these campaigns (`TORTURE=full` with as many cases as a release needs, `JOB
 processes) and writes `torture/results/*.json`, from which this page is made. Every case has a seed
 and can be repeated alone: `python -m torture tables --seed 4711`. A small part of every campaign
 runs with the tests, each beside a broken twin that must be noticed. Seconds are those of the clock,
-on machines that had other work too.
+on machines that had other work, and on which a campaign stood still at times.
 
 A case ends well with a right answer or with one clear sentence (a `SasanetError`). Everything else
 is a defect: another exception, NaN, a hang, memory beyond the bound, a lost or half-written file, a
