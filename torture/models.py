@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,24 @@ def raw(model: Any, X: Any) -> Any:
     return getattr(model, name)(X)
 
 
-def check_sums(model: Any, X: Any) -> None:
+@dataclass(frozen=True)
+class Answers:
+    """What a model says of some rows: asked once, compared several times."""
+
+    raw: Any  # (n,) or (n, C)
+    values: Any
+
+    @classmethod
+    def of(cls, model: Any, X: Any) -> Answers:
+        """Ask a model."""
+        return cls(raw(model, X), model.explain(X).values)
+
+    def equal(self, other: Answers) -> bool:
+        """Tell whether two models answer and explain bit for bit alike."""
+        return np.array_equal(self.raw, other.raw) and np.array_equal(self.values, other.values)
+
+
+def check_sums(model: Any, X: Any) -> Answers:
     """Expect finite answers, attributions that add up to them, and nothing from absent cells."""
     answer, explanation = raw(model, X), model.explain(X)
     expect(np.isfinite(answer).all(), "a prediction is not finite")
@@ -63,16 +81,16 @@ def check_sums(model: Any, X: Any) -> None:
         shares = model.predict_proba(X)
         expect(np.isfinite(shares).all(), "a probability is not finite")
         expect(np.allclose(shares.sum(axis=1), 1), "probabilities do not add up to 1")
+    return Answers(answer, explanation.values)
 
 
-def check_values(model: Any, X: Any) -> None:
-    """Expect that no feature gives the base value and all of them the prediction."""
+def check_values(model: Any, X: Any, answer: Any) -> None:
+    """Expect that no feature gives the base value and all of them the raw prediction."""
     n_features = model.n_features_in_
     nothing = model.value(X, np.zeros(n_features, dtype=bool))
     everything = model.value(X, np.ones(n_features, dtype=bool))
     base = np.broadcast_to(np.squeeze(model.base_value_), nothing.shape)
     expect((nothing == base).all(), "the value of no feature is not the base value")
-    answer = raw(model, X)
     size = np.maximum(np.maximum(np.abs(answer), np.abs(base)), model.target_.scale)
     gap = np.abs(everything - answer) / size
     expect((gap <= TOLERANCE).all(), f"the value of all features misses by {gap.max():.1e}")
@@ -80,7 +98,4 @@ def check_values(model: Any, X: Any) -> None:
 
 def same_answers(one: Any, other: Any, X: Any) -> bool:
     """Tell whether two models answer and explain bit for bit alike."""
-    return bool(
-        (raw(one, X) == raw(other, X)).all()
-        and (one.explain(X).values == other.explain(X).values).all()
-    )
+    return Answers.of(one, X).equal(Answers.of(other, X))

@@ -15,7 +15,8 @@ What happens to hostile input, damaged files, full disks, kills, signals and thr
 runs these campaigns (`TORTURE=full` with as many cases as a release needs, `JOBS=4` in so many
 processes) and writes `torture/results/*.json`, from which this page is made. Every case has a seed
 and can be repeated alone: `python -m torture tables --seed 4711`. A small part of every campaign
-runs with the tests, each beside a broken twin that must be noticed.
+runs with the tests, each beside a broken twin that must be noticed. Seconds are those of the clock,
+on machines that had other work, and on which a campaign stood still at times.
 
 A case ends well with a right answer or with one clear sentence (a `SasanetError`). Everything else
 is a defect: another exception, NaN, a hang, memory beyond the bound, a lost or half-written file, a
@@ -28,9 +29,9 @@ _FINDINGS = """## Earlier defects
 A first hostile trial, of commit `650105c`, found sixteen kinds of defects. Each has tests in
 `tests/torture/test_findings.py` and `tests/torture/test_findings_files.py`, by its number. They use
 what users use, so they run on that commit too, and fail there: copy them with
-`torture/processes.py` into its tree, and put back four names that have changed since
-(`teacher_weight` was `teacher`, `n_orders` was `refine`, `categorical_features` was `categorical`,
-and `sasanet.checksums` was `sasanet.sealing`).
+`torture/processes.py` and `torture/clock.py` into its tree, and put back four names that have
+changed since (`teacher_weight` was `teacher`, `n_orders` was `refine`, `categorical_features` was
+`categorical`, and `sasanet.checksums` was `sasanet.sealing`).
 """
 
 

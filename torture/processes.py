@@ -20,6 +20,8 @@ from typing import Any
 
 import torch
 
+from torture.clock import RunningClock
+
 _LONGEST = 30.0  # seconds that a child may live
 _SAID = 4096  # bytes of what it says at the end
 
@@ -50,29 +52,46 @@ class Child:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, number)
 
+    def wait_until_used(self, seconds: float) -> None:
+        """Wait until the child has used so much of the processor's time, or has ended.
+
+        Where the system does not say (it is Linux that does), by the clock.
+        """
+        start, place = time.monotonic(), Path(f"/proc/{self.pid}")
+        while time.monotonic() - start < _LONGEST:
+            try:
+                used = int((place / "schedstat").read_text().split()[0]) / 1e9
+                ended = " Z " in (place / "stat").read_text()
+            except OSError:
+                used, ended = time.monotonic() - start, False
+            if ended or used >= seconds:
+                return
+            time.sleep(0.001)
+
     def wait(self) -> Ended:
         """Return how the child ended; one that outlives its time is killed."""
-        deadline = time.monotonic() + _LONGEST
-        said = self._said(deadline)
+        clock = RunningClock()
+        said = self._said(clock)
         while True:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
                 return Ended(os.waitstatus_to_exitcode(status), said)
-            if time.monotonic() > deadline:
+            if clock.now() > _LONGEST:
                 self.signal(signal.SIGKILL)
                 os.waitpid(self.pid, 0)
                 return Ended(-signal.SIGALRM, said)
             time.sleep(0.001)
 
-    def _said(self, deadline: float) -> str:
+    def _said(self, clock: RunningClock) -> str:
         """Return what the child says until it ends."""
         import select
 
         parts = []
-        while (left := deadline - time.monotonic()) > 0:
-            ready, _, _ = select.select([self._read], [], [], left)
-            content = os.read(self._read, _SAID) if ready else b""
-            if not content:
+        while clock.now() < _LONGEST:
+            ready, _, _ = select.select([self._read], [], [], 1.0)
+            if not ready:
+                continue
+            if not (content := os.read(self._read, _SAID)):
                 break
             parts.append(content)
         os.close(self._read)

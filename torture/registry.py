@@ -14,7 +14,8 @@ class Campaign:
     """One campaign; ``small`` and ``full`` count its cases.
 
     A case that takes longer than ``seconds`` hangs; one that holds more than ``memory_mib`` beyond
-    what the process held before is a defect.
+    what the process held before is a defect. ``in_memory`` says where its files lie: a disk costs
+    time, and is not what every campaign tries.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Campaign:
     full: int
     seconds: float = 60.0
     memory_mib: float = 512.0
+    in_memory: bool = False
 
     @property
     def run(self) -> Callable[[int], Outcome]:
@@ -46,6 +48,7 @@ CAMPAIGNS = {
             "order of the columns; others refused without a trace",
             small=1_000,
             full=100_000,
+            in_memory=True,
         ),
         Campaign(
             "arguments",
@@ -53,6 +56,7 @@ CAMPAIGNS = {
             "legal ones work, others are refused in one sentence",
             small=300,
             full=20_000,
+            in_memory=True,
         ),
         Campaign(
             "files",
@@ -60,6 +64,7 @@ CAMPAIGNS = {
             "exit code 0 with every row, or 1 or 2 with one sentence and nothing written",
             small=300,
             full=20_000,
+            in_memory=True,
         ),
         Campaign(
             "models",
@@ -67,6 +72,7 @@ CAMPAIGNS = {
             "the same model, another that works, or a SavedFileError",
             small=300,
             full=20_000,
+            in_memory=True,
             memory_mib=128.0,
         ),
         Campaign(
@@ -75,6 +81,14 @@ CAMPAIGNS = {
             "the old file or the new one, whole; the next writer cleans up",
             small=60,
             full=1_000,
+        ),
+        Campaign(
+            "survival",
+            "SIGKILL at a random moment of fit with a checkpoint, and of a server that answers",
+            "the same call goes on to the same weights; the next server answers at the same port, "
+            "from untouched files",
+            small=20,
+            full=400,
         ),
         Campaign(
             "disks",
@@ -103,15 +117,17 @@ CAMPAIGNS = {
             "eight threads fit, predict, explain and value at once",
             "every result is that of the same call alone; one seed, one model",
             small=4,
-            full=150,
+            full=400,
             seconds=120.0,
         ),
         Campaign(
             "faults",
-            "an exception at a random call inside fit, save, report and explain",
-            "the state before or the state after, nothing between",
+            "an exception at a random call, input or output of files, or part of a training step, "
+            "inside fit with and without a checkpoint, partial_fit, save, load, report, explain "
+            "and explain_batches",
+            "the state before or the state after, nothing between; where a call can go on, it does",
             small=100,
-            full=2_000,
+            full=5_000,
         ),
         Campaign(
             "requests",

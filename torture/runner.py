@@ -6,20 +6,23 @@ import math
 import multiprocessing
 import resource
 import signal
+import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
 from torture.case import Result, attempt
+from torture.clock import RunningClock
 from torture.registry import CAMPAIGNS, Campaign
 from torture.results import Found, load_found, state_of_code
 
 _WRITE_EVERY = 10.0  # seconds
 _TO_START, _TO_END = 60.0, 10.0  # seconds
 _START_METHOD = "spawn"  # a fork would inherit locks of the runner's threads
+_MEMORY = Path("/dev/shm")
 _MOST_BYTES = 12 * 2**30  # of a worker's data: more is refused by the system, not swapped
 
 
@@ -30,6 +33,8 @@ def serve(name: str, connection: Connection) -> None:
     import torch
 
     torch.set_num_threads(1)
+    if CAMPAIGNS[name].in_memory and _MEMORY.is_dir():
+        tempfile.tempdir = str(_MEMORY)
     run = CAMPAIGNS[name].run
     while (seed := connection.recv()) is not None:
         connection.send(attempt(run, seed))
@@ -46,10 +51,11 @@ class _Worker:
     """One process and the seed it works on."""
 
     campaign: Campaign
+    clock: RunningClock
     process: Any = None
     connection: Any = None
     seed: int | None = None
-    since: float = field(default_factory=time.monotonic)
+    since: float = 0.0
 
     def start(self) -> None:
         context: Any = multiprocessing.get_context(_START_METHOD)
@@ -61,7 +67,7 @@ class _Worker:
     def give(self, seed: int) -> None:
         if self.process is None:
             self.start()
-        self.seed, self.since = seed, time.monotonic()
+        self.seed, self.since = seed, self.clock.now()
         self.connection.send(seed)
 
     def take(self) -> Result:
@@ -72,14 +78,15 @@ class _Worker:
         except EOFError:
             self.process.join()
             what = f"the process ended with exit code {self.process.exitcode}"
-            result = Result(self.seed, defect=what, seconds=time.monotonic() - self.since)
+            result = Result(self.seed, defect=what, seconds=math.inf)
             self.process = None
         self.seed = None
-        return result
+        # The worker's own clock goes on while the system has stopped all processes.
+        return replace(result, seconds=min(result.seconds, self.clock.now() - self.since))
 
     def has_hung(self) -> bool:
         """Tell whether the case takes too long; starting a process takes time too."""
-        return time.monotonic() - self.since > self.campaign.seconds + _TO_START
+        return self.clock.now() - self.since > self.campaign.seconds + _TO_START
 
     def stop(self) -> None:
         if self.process is not None:
@@ -95,7 +102,7 @@ class _Worker:
         """End a case that hangs."""
         self.stop()
         assert self.seed is not None
-        seconds = time.monotonic() - self.since
+        seconds = self.clock.now() - self.since
         result = Result(self.seed, defect=f"no answer in {seconds:.0f} s", seconds=seconds)
         self.seed = None
         return result
@@ -103,7 +110,8 @@ class _Worker:
 
 def results(campaign: Campaign, seeds: list[int], jobs: int) -> Iterator[Result]:
     """Yield what became of each seed, in the order of the seeds."""
-    workers = [_Worker(campaign) for _ in range(max(1, min(jobs, len(seeds))))]
+    clock = RunningClock()
+    workers = [_Worker(campaign, clock) for _ in range(max(1, min(jobs, len(seeds))))]
     waiting, early = iter(seeds), dict[int, Result]()
     try:
         for worker in workers:
@@ -127,7 +135,7 @@ def _give_next(worker: _Worker, waiting: Iterator[int]) -> None:
 def _collect(workers: list[_Worker], waiting: Iterator[int]) -> Iterator[Result]:
     """Yield results that have come in, and give their workers new seeds."""
     busy = {worker.connection: worker for worker in workers if worker.seed is not None}
-    ready = wait(list(busy), timeout=1.0)
+    ready = wait(list(busy), timeout=1.0)  # a second, so that the clock is looked at
     for connection, worker in busy.items():
         if connection in ready:
             yield worker.take()
@@ -158,7 +166,7 @@ def run_campaign(
     After ``seconds`` it stops earlier, and the next call goes on from there.
     """
     found, code = load_found(campaign.name, folder), state_of_code()
-    end = time.monotonic() + seconds
+    clock = RunningClock()
     if found.defects:
         for result in results(campaign, sorted(found.defects), jobs):
             found.repeat(result)
@@ -171,7 +179,7 @@ def run_campaign(
         if time.monotonic() - written > _WRITE_EVERY:
             found.save(folder)
             written = time.monotonic()
-        if time.monotonic() > end:
+        if clock.now() > seconds:
             break
     found.save(folder)
     return found

@@ -10,6 +10,7 @@ test keeps it so:
 - ``checksums``: SHA-256 of records and weights
 - ``malloc``: fewer page faults while the same large arrays come and go
 - ``threads``: one thread for each product of matrices while several fits run
+- ``forks``: forked processes that go on computing
 - ``progress``: bars of progress, in rows
 - ``intervals``: means and statistics with their intervals
 - ``objectives``: what regressors predict of a quantity, and their losses

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import torch
 from sklearn.metrics import d2_tweedie_score, mean_tweedie_deviance
+from sklearn.utils import get_tags
 
 from sasanet import SASANetRegressor, load
 from sasanet.errors import InvalidInputError, SavedFileError
@@ -185,6 +186,18 @@ def test_zeros_alone_and_exposures_of_other_models_are_refused():
         model.predict(np.eye(4), exposure=np.ones(4))
     with pytest.raises(InvalidInputError, match="unless a rate"):
         model.audit(np.eye(4), np.arange(4.0), exposure=np.ones(4))
+
+
+def test_an_objective_that_is_none_is_refused_by_fit_not_by_a_look_at_the_model():
+    model = SASANetRegressor(objective=["gamma"])
+    assert not get_tags(model).target_tags.positive_only
+    with pytest.raises(InvalidInputError, match="objective must be"):
+        model.fit(np.eye(4), np.arange(4.0))
+    with pytest.raises(InvalidInputError, match="teacher_weight must be"):
+        SASANetRegressor(objective="huber", teacher_weight=np.ones(2)).fit(
+            np.eye(4), np.arange(4.0)
+        )
+    assert get_tags(SASANetRegressor(objective="gamma")).target_tags.positive_only
 
 
 def test_rates_and_one_quantile_keep_directions_and_several_quantiles_refuse_them():

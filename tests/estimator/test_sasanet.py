@@ -237,6 +237,15 @@ def test_a_validation_part_may_be_passed_in():
         SASANetClassifier(**QUICK).fit(X[:200], y[:200], validation=(X[200:], y[200:] + 5))
 
 
+@pytest.mark.parametrize("validation", [(1, 2, 3), (1,), [], 0, "ab", np.eye(2)])
+def test_validation_is_a_pair_and_nothing_else_is_taken_for_one(validation):
+    X, y = mixed_table(50)
+    if isinstance(validation, tuple) and len(validation) == 3:
+        validation = (X, y, y)  # not weights
+    with pytest.raises(InvalidInputError, match="validation must be a pair"):
+        SASANetClassifier(**QUICK).fit(X, y, validation=validation)
+
+
 def test_it_works_in_pipelines_searches_and_cross_validation():
     X, y = mixed_table(120)
     steps = make_pipeline(FunctionTransformer(), SASANetClassifier(**QUICK))

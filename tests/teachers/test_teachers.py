@@ -55,6 +55,20 @@ def test_empty_and_constant_columns_and_missing_classes_do_not_stop_it(teacher):
 
 
 @pytest.mark.parametrize("teacher", TEACHERS, ids=lambda teacher: teacher.name)
+def test_the_largest_numbers_are_learned_like_others(teacher):
+    knots = np.array([-1.7e308, -1e308, 1e300, 1e308, 1.7e308])
+    cells = RANDOM.randint(0, 5, (500, 1)).astype(np.float32)
+    labels = cells[:, 0] * 1.0
+    found = [
+        teacher.predict(
+            TeacherData(cells, labels, np.ones(500), (None,), 0, [known]), SEEN, ~SEEN, 0
+        )
+        for known in (knots / 1e308, knots)
+    ]
+    np.testing.assert_allclose(found[1], found[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("teacher", TEACHERS, ids=lambda teacher: teacher.name)
 def test_heavy_rows_count_more(teacher):
     labels = np.where(np.arange(500) % 2, 0.0, 1.0)  # nothing to foresee but the mean
     heavy = np.where(labels == 1, 9.0, 1.0)

@@ -20,7 +20,7 @@ from sasanet.report import page as report_page
 from sasanet.serve import batching
 from sasanet.table import sources
 from sasanet.training import loop
-from torture.campaigns import faults, hostile, kills, pages, signals
+from torture.campaigns import faults, hostile, kills, pages, signals, survival
 from torture.case import Defect, attempt
 from torture.draw import Draw
 from torture.registry import CAMPAIGNS
@@ -139,6 +139,18 @@ def test_kills_of_a_writer_in_place_are_noticed(monkeypatch):
     assert "SavedFileError" in first_defect("kills", seeds)
 
 
+def test_survival():
+    fits = seeds_of("survival", survival.TARGETS, survival._fit, count=2)
+    servers = seeds_of("survival", survival.TARGETS, survival._serve, count=1)
+    assert defects("survival", [*fits, *servers]) == {}
+
+
+def test_fits_that_go_on_from_other_random_numbers_are_noticed(monkeypatch):
+    monkeypatch.setattr(loop, "unpack_generators", lambda *_: None)
+    seeds = seeds_of("survival", survival.TARGETS, survival._fit, count=8)
+    assert "went on to another model" in first_defect("survival", seeds)
+
+
 def test_disks():
     assert defects("disks", range(6)) == {}
 
@@ -248,8 +260,8 @@ def test_faults_that_find_the_old_model_gone_are_noticed(monkeypatch):
         write_files(folder, *content)
 
     monkeypatch.setattr(model_folder, "write_files", write_after_removing)
-    faults._n_calls.cache_clear()
-    seeds = seeds_of("faults", sorted(faults._JOBS), "save", count=30)
+    faults._n_places.cache_clear()
+    seeds = seeds_of("faults", sorted(faults.JOBS), "save", count=30)
     assert "SavedFileError" in first_defect("faults", seeds)
 
 

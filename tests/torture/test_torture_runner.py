@@ -10,6 +10,7 @@ import pytest
 
 from torture import runner
 from torture.case import Outcome, Result
+from torture.clock import RunningClock
 from torture.page import PAGE, make_page
 from torture.registry import CAMPAIGNS, Campaign
 from torture.results import RESULTS, Found, load_found
@@ -113,3 +114,10 @@ def test_a_page_shows_defects_and_their_seeds(tmp_path):
     assert "| defect | 25 |" in page
     assert "- 7: `boom ·7··`" in page
     assert "- … and 5 more" in page
+
+
+def test_a_pause_of_the_whole_process_is_no_hang(monkeypatch):
+    moments = iter([0.0, 1.0, 2.5, 500.0, 501.0])
+    monkeypatch.setattr(time, "monotonic", lambda: next(moments))
+    watch = RunningClock()
+    assert [watch.now() for _ in range(4)] == [1.0, 2.5, 4.5, 5.5]

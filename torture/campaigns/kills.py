@@ -22,6 +22,7 @@ from sasanet.report import write_report
 from sasanet.scale import explain_batches
 from torture.case import Outcome, expect
 from torture.draw import Draw
+from torture.jobs import parts_and_explained
 from torture.models import FILES, same_answers, small_model
 from torture.processes import Child, command, contents
 
@@ -105,20 +106,10 @@ def _explain(draw: Draw, place: Path) -> str:
     return f"the {state} file, whole" if code == -signal.SIGKILL else "the new file, whole"
 
 
-@functools.cache
-def _explained_parts() -> tuple[list[pd.DataFrame], dict[str, bytes]]:
-    """Return parts of a table, and what explaining them leaves when nobody interferes."""
-    model, _, X = _models()
-    parts = [X.iloc[start : start + 2] for start in range(0, len(X), 2)]
-    with tempfile.TemporaryDirectory(prefix="torture-") as place:
-        explain_batches(model, parts, Path(place) / "parts", n_jobs=1)
-        return parts, contents(Path(place) / "parts")
-
-
 def _batches(draw: Draw, place: Path) -> str:
     """Kill ``explain_batches`` among its parts, and let the same call go on."""
     model, _, _ = _models()
-    parts, right = _explained_parts()
+    parts, right = parts_and_explained()
     out = place / "parts"
     child = Child(lambda: str(explain_batches(model, parts, out, n_jobs=1)))
     code = _kill(child, draw.seconds(0.3))

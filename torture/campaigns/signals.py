@@ -61,7 +61,7 @@ def run(seed: int) -> Outcome:
         return Outcome.of(f"{number.name}: {CODES[number][ended.code]}, files whole")
 
 
-Target = tuple[Callable[[], int | str], float, Callable[[], None]]
+Target = tuple[Callable[[], int | str], float, Callable[[], object]]
 
 
 def _fit(place: Path, source: Path) -> Target:

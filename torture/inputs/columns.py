@@ -19,6 +19,7 @@ TEXTS = (
     "\ud800",
     "long " * 50, "{{ 7 }}", "\x00", "0",
 )  # fmt: skip
+_WRITABLE = tuple(text for text in TEXTS if "\ud800" not in text and len(text) < 50)
 BAD_NAMES = ("\ud800", "\x00")  # no UTF-8; no name of a C library
 EXTREMES = (0.0, -0.0, 1e308, -1e308, 1.7e308, 5e-324, -5e-324, 2.3e-308, 1e-300, 1.0, 1e16, -1e154)
 HUGE = (2**53, 2**53 + 1, 2**53 + 2, -(2**53) - 1, 2**62, 2**62 + 1, 2**63 - 1, -(2**63), 0, 1)
@@ -140,6 +141,37 @@ def _mixture(draw: Draw, n: int) -> Any:
     return _objects(draw.one_of(MIXTURES))(draw, n)
 
 
+def _dates(draw: Draw, n: int) -> Any:
+    """Return moments of several forms: with a clock and a zone or without, some missing."""
+    step = draw.one_of((86_400, 3_600, 1))  # seconds
+    first = draw.one_of(("1700-01-01", "1969-12-31", "2020-02-29", "2199-12-31"))
+    moments = pd.Timestamp(first) + pd.to_timedelta(
+        draw.numbers.integers(0, 5_000, n) * step, unit="s"
+    )
+    column = pd.Series(moments.as_unit(draw.one_of(("s", "us", "ns"))))
+    if draw.happens(0.3):
+        column = column.mask(draw.numbers.random(n) < 0.2)
+    zone = draw.one_of((None, None, "UTC", "Europe/Rome", "Asia/Kathmandu"))
+    return column if zone is None else column.dt.tz_localize("UTC").dt.tz_convert(zone)
+
+
+def _sentences(draw: Draw, n: int) -> Any:
+    words = [*draw.some_of(_WRITABLE, 6), "the", "lid", "came", "broken"]
+    return pd.Series([" ".join(draw.one_of(words) for _ in range(draw.between(3, 9)))
+                      for _ in range(n)], dtype=object)  # fmt: skip
+
+
+def _tags(draw: Draw, n: int) -> Any:
+    pool = draw.some_of(_WRITABLE, 5)
+    kind = draw.one_of((list, tuple, set))
+    cells = [kind(draw.some_of(pool, 3)) if draw.happens(0.8) else kind() for _ in range(n)]
+    return pd.Series(cells, dtype=object)
+
+
+def _vectors(draw: Draw, n: int) -> Any:
+    return pd.Series(draw.numbers.normal(size=(n, draw.between(1, 4))).tolist(), dtype=object)
+
+
 LEGAL: dict[str, Make] = {
     "numbers": _numbers,
     "numbers with holes": _with_holes(_numbers),
@@ -163,6 +195,14 @@ LEGAL: dict[str, Make] = {
     "decimals": _objects((Decimal("1.5"), Decimal("2"), Decimal("1e-30"))),
 }
 
+BAGS: dict[str, Make] = {  # of many parts: slower
+    "dates": _dates,
+    "dates as objects": _objects((dt.date(2020, 1, 1), dt.date(1600, 2, 29), None)),
+    "sentences": _sentences,
+    "tags": _tags,
+    "vectors": _vectors,
+}
+
 
 def _whole(make: Callable[[int], Any]) -> Make:
     return lambda draw, n: make(n)  # noqa: ARG005 - every maker takes a draw
@@ -171,11 +211,16 @@ def _whole(make: Callable[[int], Any]) -> Make:
 ILLEGAL: dict[str, Make] = {
     "infinity": _whole(lambda n: np.array([1.0, np.inf] * n)[:n]),
     "negative infinity among objects": _objects((1.5, -np.inf)),
-    "dates": _whole(lambda n: pd.Series(pd.date_range("2020-01-01", periods=n))),
-    "dates as objects": _objects((dt.date(2020, 1, 1), dt.date(2021, 1, 1))),
+    "dates among numbers": _whole(lambda n: pd.Series([dt.date(2020, 1, 1), 1] * n)[:n]),
+    "two time zones": _whole(
+        lambda n: pd.Series([pd.Timestamp(0, tz="UTC"), pd.Timestamp(0, tz="Asia/Tokyo")] * n)[:n]
+    ),
+    "times of day": _objects((dt.time(1), dt.time(2))),
     "durations": _whole(lambda n: pd.Series(pd.to_timedelta(np.arange(n), unit="s"))),
     "complex": _whole(lambda n: np.arange(n) * 1j),
-    "lists": _objects(([1], [2, 3])),
+    "lists of several lengths": _whole(lambda n: pd.Series([[1], [2, 3]] * n)[:n]),
+    "lists of lists": _objects(([[1]], [["a"]])),
+    "lists of infinity": _objects(([np.inf], [-np.inf])),
     "dictionaries": _objects(({"a": 1}, {})),
     "bytes": _objects((b"a", b"b")),
     "numbers beyond float64": _objects((1, 10**400)),

@@ -95,7 +95,7 @@ def broken(draw: Draw, X: pd.DataFrame, ids: list[Any]) -> TableFile:
         content = content[: draw.between(8, len(content) - 1)]
     elif what == "only its mark":
         content = b"PAR1" + draw.numbers.bytes(draw.between(0, 60)) + b"PAR1"
-    name, learned = "table.parquet", what in ("dates", "times", "lists")
+    name, learned = "table.parquet", what in ("dates", "times", "lists", "words")
     return TableFile(
         content, X, ids, f"Parquet: {what}", legal=False, name=name, can_be_learned=learned
     )

@@ -11,10 +11,12 @@ import polars
 import pyarrow
 
 from torture.draw import Draw
-from torture.inputs.columns import BAD_NAMES, ILLEGAL, LEGAL, TEXTS
+from torture.inputs.columns import BAD_NAMES, BAGS, ILLEGAL, LEGAL, TEXTS
 
 NAMES = tuple(text for text in TEXTS if text not in BAD_NAMES)
 CONTAINERS = ("frame", "frame", "frame", "numbers", "objects", "list", "polars", "arrow")
+
+_BAG_SHARE = 0.05  # of the columns
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,11 @@ def draw_table(draw: Draw, n_train: int, n_other: int, illegal: bool = False) ->
     container = "frame" if illegal else draw.one_of(CONTAINERS)
     if container == "numbers":
         return _split(_plain_numbers(draw, n), n_train, container)
-    kinds = [draw.one_of(list(LEGAL)) for _ in range(draw.between(1, 6))]
-    columns = [pd.Series(LEGAL[kind](draw, n)).reset_index(drop=True) for kind in kinds]
+    makers = [
+        draw.one_of(list((BAGS if draw.happens(_BAG_SHARE) else LEGAL).values()))
+        for _ in range(draw.between(1, 6))
+    ]
+    columns = [pd.Series(make(draw, n)).reset_index(drop=True) for make in makers]
     what = ""
     if illegal:
         what = draw.one_of(list(ILLEGAL))

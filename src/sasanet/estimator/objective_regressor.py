@@ -18,7 +18,9 @@ from sasanet.objectives import POWERS, UNSOFTENED, read_objective
 from sasanet.table.quantities import per_exposure, read_exposure, read_quantity
 from sasanet.table.target import Target
 from sasanet.teachers import read_teachers
-from sasanet.validation import our_refusals
+from sasanet.validation import our_refusals, read_real
+
+_LARGE = 1e100
 
 
 class ObjectiveRegressor(ContinuingRegressor):
@@ -96,13 +98,17 @@ class ObjectiveRegressor(ContinuingRegressor):
             )
         if exposure is not None:
             self._check_takes_exposure(self.objective)
-        softened = self.teacher_weight not in ("auto", 0) or read_teachers(self.teachers)[1]
-        if self.objective in UNSOFTENED and softened:
+        if self.objective in UNSOFTENED and self._is_softened():
             raise InvalidInputError(
                 f"objective={self.objective!r} learns from labels as they are, because mixing them "
                 "with predictions would change their spread, got teachers of your own or a "
                 "teacher_weight; leave both out"
             )
+
+    def _is_softened(self) -> bool:
+        """Tell whether the user asks for labels mixed with predictions."""
+        weight = read_real({"teacher_weight": self.teacher_weight}, "teacher_weight", auto=0.0)
+        return bool(weight or read_teachers(self.teachers)[1])
 
     @staticmethod
     def _check_takes_exposure(objective: str) -> None:
@@ -164,11 +170,15 @@ class ObjectiveRegressor(ContinuingRegressor):
                     for column, level in pairs
                 ]
                 return float(np.mean(scores))
+            if not 1 / _LARGE < target.scale < _LARGE:  # R² has no unit, and squares would overflow
+                y, found = np.asarray(y, dtype=np.float64) / target.scale, found / target.scale
             return float(r2_score(y, found, sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = self.objective in POWERS
+        # Asked before fit has checked its parameters: a list is no key of a dictionary.
+        is_text = isinstance(self.objective, str)
+        tags.target_tags.positive_only = is_text and self.objective in POWERS
         return tags
 
 

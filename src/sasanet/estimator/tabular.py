@@ -25,7 +25,7 @@ from torch import Tensor
 
 from sasanet.arrays import Floats
 from sasanet.estimator.fitting.checks import check_finite, warn_if_short
-from sasanet.estimator.fitting.data import FitData
+from sasanet.estimator.fitting.data import FitData, check_validation
 from sasanet.estimator.fitting.device import pick_device
 from sasanet.estimator.fitting.given import Given, Maker, TrainingTable, training_table
 from sasanet.estimator.fitting.survival import Survival, check_seed
@@ -147,6 +147,8 @@ class TabularModel(BaseEstimator):
     ) -> Self:
         """Learn from what was given."""
         start = time.monotonic()
+        if validation is not None:
+            check_validation(validation, given.exposure is not None)
         if checkpoint is not None:
             check_seed(self.random_state)
         maker = Maker(type(self).__name__, self._make_encoder, self._resolve)

@@ -11,6 +11,7 @@ from contextlib import nullcontext
 import torch
 from torch import Tensor
 
+from sasanet.forks import note_computing
 from sasanet.intervals import Batch, merge
 from sasanet.malloc import steady_heap
 from sasanet.network.coalitions import add_up
@@ -28,6 +29,7 @@ def in_chunks(
     function: Callable[[Tensor, slice], tuple[Tensor, ...]],
 ) -> list[Tensor]:
     """Run a function over chunks of rows, without gradients, and concatenate its results."""
+    note_computing()
     device = next(network.parameters()).device
     size = max(1, _CELLS_AT_ONCE // max(1, cells.shape[1] * per_row))
     parts = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,21 @@ def pack(array: NDArray[Any], kind: str) -> Packed:
     """
     data = np.ascontiguousarray(array, dtype=f"<{kind}").tobytes()
     return {"kind": kind, "shape": list(array.shape), "text": base64.b64encode(data).decode()}
+
+
+def pack_reals(array: NDArray[Any]) -> Packed:
+    """Return real numbers in 32 bits each; those that are too large or small, in a unit of theirs.
+
+    Examples
+    --------
+    >>> "unit" in pack_reals(np.array([1.5])), "unit" in pack_reals(np.array([1e300]))
+    (False, True)
+    """
+    largest, kind = float(np.abs(array).max(initial=0.0)), np.finfo(np.float32)
+    if largest == 0 or kind.tiny / kind.eps < largest < kind.max:
+        return pack(array, "f4")
+    unit = 2.0 ** math.floor(math.log2(largest))  # a power of two: dividing by it loses no digit
+    return {**pack(array / unit, "f4"), "unit": unit}
 
 
 def pack_fixed(array: NDArray[Any]) -> Packed:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sasanet.explanation.explanation import Explanation
 from sasanet.explanation.wording import cell_text, shorten
 from sasanet.network.export import PortableNetwork
-from sasanet.report.packing import pack, packed_size
+from sasanet.report.packing import pack, pack_reals, packed_size
 from sasanet.table.columns import Column
 from sasanet.table.reading import read_levels, read_numbers
 
@@ -102,7 +102,7 @@ def pack_rows(explanation: Explanation, cells: Cells, columns: tuple[Column, ...
     return {
         "labels": [page_text(label) for label in explanation.data.index],
         "predictions": pack(explanation.prediction.reshape(n, -1), "f8"),
-        "attributions": pack(explanation.values.reshape(n, d, -1), "f4"),
+        "attributions": pack_reals(explanation.values.reshape(n, d, -1)),
         "columns": packed,
     }
 

@@ -27,7 +27,7 @@ from sasanet.plots.dependence import dependence_data
 from sasanet.report.caveats import Caveat, find_caveats
 from sasanet.report.inputs import ReportInputs, read_inputs
 from sasanet.report.metrics import Judged, by_group, measure
-from sasanet.report.packing import pack, pack_network
+from sasanet.report.packing import pack, pack_network, pack_reals
 from sasanet.report.pairs import group_importance, strongest_pairs
 from sasanet.report.predictions import (
     base_prediction,
@@ -266,7 +266,7 @@ def _data(results: Results) -> dict[str, Any]:
         "dependence": _dependence(explanation, model),
         "calibration": _calibration(results.certificate),
         "network": None if shown.network is None else pack_network(shown.network),
-        "without": None if without is None else pack(without, "f4"),
+        "without": None if without is None else pack_reals(without),
     }
 
 
@@ -275,12 +275,16 @@ def _single_output(model: SASANetModel, target: str) -> str:
 
 
 def _decimals(model: SASANetModel) -> dict[str, int]:
-    """Return how many decimals raw predictions, and rates, are shown with: enough for the scale."""
+    """Return how many decimals raw predictions, and rates, are shown with: enough for the scale.
+
+    Below 0: so many of a power of ten.
+    """
     target = model.target_
     of_raw = target.task == "regression" and not target.has_log_link
     scale = target.scale if of_raw else 1.0
     rate = float(base_prediction(model)) if target.has_log_link else 1.0
-    shown = [min(max(3 - math.floor(math.log10(size)), 0), 8) for size in (scale, rate)]
+    powers = [math.floor(math.log10(size)) for size in (scale, rate)]
+    shown = [max(3 - power, 0) if -6 < power < 15 else -3 for power in powers]
     return {"decimals": shown[0], "rate_decimals": shown[1]}
 
 

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from sasanet.arrays import Floats, Masks
 from sasanet.objectives import POWERS
 
+_LARGE = 1e100  # numbers beyond it are learned from in units of the largest one
+
 
 @dataclass(frozen=True)
 class TeacherData:
@@ -64,8 +66,8 @@ class TeacherData:
         values = self.cells[rows].astype(np.float64)
         for column, knots in zip(values.T, self.knots, strict=False):
             if len(knots) > 1:
-                column[:] = np.interp(column, np.arange(len(knots)), knots)  # NaN stays NaN
-        return values
+                column[:] = np.interp(column, np.arange(len(knots)), _subtractable(knots))
+        return values  # NaN stays NaN
 
     @property
     def cell_directions(self) -> list[int]:
@@ -90,6 +92,13 @@ class TeacherData:
         if classes is None or self.n_classes == 2:
             return self.labels
         return np.eye(self.n_classes)[classes]
+
+
+def _subtractable(knots: Sequence[float]) -> Floats:
+    """Return knots whose differences are finite: the largest ones in a unit of their own."""
+    known = np.asarray(knots, dtype=np.float64)
+    size = np.abs(known).max()
+    return np.asarray(known / size if size > _LARGE else known)
 
 
 class Teacher(Protocol):

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from sasanet.forks import note_computing
 from sasanet.malloc import steady_heap
 from sasanet.network.interface import WHOLE, TabularNetwork
 from sasanet.network.layers import dropout_from
@@ -93,6 +94,7 @@ def train(
 
     ``generator`` draws batches and coalitions.
     """
+    note_computing()
     around = surroundings or Surroundings()
     history = History()
     generators = {"rows": generator}

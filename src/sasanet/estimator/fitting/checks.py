@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, validate_data
@@ -20,7 +21,8 @@ from sasanet.validation import our_refusals
 
 _FEW_STEPS = 50  # with fewer, and less than a tenth of all, a network has hardly learned
 _MANY_STEPS = 2_000  # with so many it has, even if a very large table has more rows than they saw
-_LARGE_WEIGHT = 1e100  # beyond it, or below its inverse, sums of weights may overflow
+_LARGEST_WEIGHT = 1_000_000  # of a network: beyond it float32 loses what a prediction is made of
+_LARGE_WEIGHT = 1e100  # of a row: beyond it, or below its inverse, sums of weights may overflow
 
 
 def check_table(estimator: str, X: Any, y: Any, sample_weight: Any) -> tuple[pd.DataFrame, Floats]:
@@ -44,11 +46,13 @@ def check_table(estimator: str, X: Any, y: Any, sample_weight: Any) -> tuple[pd.
 
 
 def check_finite(network: TabularNetwork) -> None:
-    """Refuse a network that training has driven out of the numbers."""
-    if not all(bool(parameter.isfinite().all()) for parameter in network.parameters()):
+    """Refuse a network that training has driven out of the numbers that float32 can add up."""
+    sizes = [p.detach().abs().max() for p in network.parameters() if p.numel()]
+    largest = float(torch.stack(sizes).max())  # NaN if there is one, unlike Python's max
+    if not largest < _LARGEST_WEIGHT:
         raise InvalidInputError(
-            "Training must end with finite weights, got NaN or infinite ones; lower learning_rate, "
-            "or look for extreme values in the target and the weights"
+            f"Training must end with finite weights below {_LARGEST_WEIGHT:,}, got {largest:.3g}; "
+            "lower learning_rate, or look for extreme values in the target and the weights"
         )
 
 

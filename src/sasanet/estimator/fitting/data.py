@@ -103,6 +103,19 @@ class FitData:
         return max(left, time_limit * _TRAINING_TIME)
 
 
+def check_validation(validation: Any, has_exposure: bool) -> None:
+    """Refuse anything but a table and its labels, and with exposures their weights.
+
+    A third part means nothing elsewhere, and must not be taken for weights.
+    """
+    listed = isinstance(validation, list | tuple)
+    if not listed or len(validation) != 2 + has_exposure:
+        what = f"{type(validation).__name__} of {len(validation)}" if listed else repr(validation)
+        raise InvalidInputError(
+            f"validation must be a pair of a table and its labels, got {what:.80}"
+        )
+
+
 def read_validation(
     validation: tuple[Any, ...],
     encoder: TableEncoder,
@@ -114,10 +127,6 @@ def read_validation(
 
     Rates come with their weights, their exposure.
     """
-    if not isinstance(validation, list | tuple) or len(validation) not in (2, 3):
-        raise InvalidInputError(
-            f"validation must be a pair of a table and its labels, got {type(validation).__name__}"
-        )
     table, labels = read_table(validation[0]), validation[1]
     with our_refusals():
         check_consistent_length(table, labels)

@@ -8,7 +8,8 @@ function unpack(packed) {
   const text = atob(packed.text);
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
-  return new KINDS[packed.kind](bytes.buffer);
+  const numbers = new KINDS[packed.kind](bytes.buffer);
+  return packed.unit ? Float64Array.from(numbers, (number) => number * packed.unit) : numbers;
 }
 
 // The position of a number among its column's knots: constant beyond both ends, as in the encoder.
@@ -28,13 +29,18 @@ function shown(value) {
   return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6)));
 }
 
+// So many decimals; of very small or large numbers, as many of a power of ten: there it is below 0.
+function fixed(value, decimals) {
+  return decimals < 0 ? value.toExponential(-decimals) : value.toFixed(decimals);
+}
+
 function signed(value, decimals) {
-  const text = Math.abs(value).toFixed(decimals);
+  const text = fixed(Math.abs(value), decimals);
   return (value < 0 && Number(text) !== 0 ? "−" : "+") + text;
 }
 
 function plain(value, decimals) {
-  return value.toFixed(decimals).replace("-", "−");
+  return fixed(value, decimals).replace("-", "−");
 }
 
 function percent(share) {
