@@ -126,18 +126,6 @@ def test_labels_that_nobody_foresees_are_not_learned_by_heart(clarity, epochs):
 
 
 @pytest.mark.parametrize(
-    ("n_rows", "epochs"), [(9_000, 40), (20_000, 40), (42_500, 40), (170_000, 10)]
-)
-@pytest.mark.parametrize("objective", ["quantile", "huber"])
-def test_labels_that_nobody_may_soften_are_seen_more_often(n_rows, epochs, objective):
-    untaught = AUTO | {"teacher_weight": 0}
-    assert resolved(n_rows, objective=objective, **untaught).epochs == epochs
-    plain = resolved(n_rows, objective="squared", **untaught).epochs  # the twin: as without
-    assert plain == resolved(n_rows, **untaught).epochs
-    assert plain == (40 if n_rows < 10_000 else max(8, round(600_000 / n_rows)))
-
-
-@pytest.mark.parametrize(
     ("n_rows", "clarity", "roughness", "n_knots"),
     [
         (1_000, 0.0, 1.0, 128),  # nothing is known: as many as the architecture has

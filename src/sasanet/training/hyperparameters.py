@@ -55,7 +55,6 @@ from typing import Any
 
 from sasanet.errors import InvalidInputError
 from sasanet.network.architecture import Architecture, find_architecture
-from sasanet.objectives import UNSOFTENED
 from sasanet.validation import read_choice, read_count, read_real
 
 PRESETS = ("default", "best")
@@ -69,8 +68,6 @@ _FEWEST_KNOTS = 32
 _SIGNAL = 5_000  # rows whose labels are as clear as noisy, which need no more than these
 _PLENTY = 40_000  # rows from which clear labels need to be seen no more often than others
 _MOST_EPOCHS = 100
-_EPOCHS = 40  # at most, where held-out rows choose the best one
-_UNSOFTENED = 1_700_000  # rows seen, of labels that no teacher has made easier to learn from
 _NOISE_EPOCHS = 4  # of labels that no teacher foresees, and that are left as they are
 _MOST_STEPS = 2_400  # on a small table: no table gained from more
 _FEW = 20_000  # rows below which large steps are as good as twice as many small ones
@@ -117,7 +114,6 @@ class _Situation:
     n_rows: int
     clarity: float  # of the labels
     has_teacher: bool  # its clarity then says how long to train
-    unsoftened: bool  # labels of an objective that no teacher may soften
     thorough: bool  # more and smaller steps; the rows of a large table are seen at least 12 times
 
     @property
@@ -144,9 +140,7 @@ def resolve(
         architecture = replace(architecture, n_knots=n_knots)
     is_set = architecture.marginal == "set"
     teacher = _teacher_weight(parameters, is_set, own_teachers)
-    unsoftened = parameters.get("objective") in UNSOFTENED
-    thorough = parameters["preset"] == "best"
-    situation = _Situation(n_rows, clarity, teacher != 0, unsoftened, thorough)
+    situation = _Situation(n_rows, clarity, teacher != 0, parameters["preset"] == "best")
     dropout = (0.3 if situation.is_small else 0.1) * (1 - clarity)
     parameters = parameters | {"weight_decay": architecture.weight_decay}
     draws = min(max(20 * n_rows, 60_000), 250_000)
@@ -176,7 +170,7 @@ def _teacher_weight(parameters: dict[str, Any], is_set: bool, own: bool) -> floa
 
 def resolve_training(parameters: dict[str, Any], n_rows: int) -> Hyperparameters:
     """Check the parameters that every estimator has and replace every "auto"."""
-    return _training(parameters, _Situation(n_rows, 0.0, False, False, False), _BATCH)
+    return _training(parameters, _Situation(n_rows, 0.0, False, False), _BATCH)
 
 
 def _training(parameters: dict[str, Any], situation: _Situation, most: int) -> Hyperparameters:
@@ -215,9 +209,7 @@ def _epochs(situation: _Situation, batch: int) -> int:
         steps = min(max(450 if situation.thorough else 225, 0.15 * n_rows), 450) / (1 - clarity)
         wanted = min(steps, _MOST_STEPS) / math.ceil(n_rows / batch)
     elif small:
-        wanted = _EPOCHS
-    elif situation.unsoftened and not situation.thorough:
-        wanted = min(_EPOCHS, _UNSOFTENED / n_rows)
+        wanted = 40
     else:
         unlimited = situation.thorough or n_rows < _PLENTY
         wanted = min(600_000 * (1 + clarity), math.inf if unlimited else 800_000) / n_rows
