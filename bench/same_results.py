@@ -1,9 +1,9 @@
-"""Compare the results of two commits: ``python -m bench.same_results OLD NEW``.
+"""Compare the results of two commits: ``python -m bench.same_results OLD NEW [NAME …]``.
 
 Both are checked out beside each other and fit every estimator, preset and baseline on small samples
 of the nine benchmark tables with fixed seeds. What they return must be equal bit by bit: what
 differs is listed with its largest absolute difference. Use it when code moves and behaviour must
-not.
+not. Names choose tables, models or both: ``german_credit default``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,10 +42,11 @@ _BASELINES = ("MLP", "NAM", "SENN", "SITE", "SSCN", "SHAPNet", "HarsanyiNet", "V
 
 def main() -> None:
     """Compare two commits, or (inside one of them) write what its code returns."""
+    names = sys.argv[3:]
     if sys.argv[1] == "--write":
-        np.savez(sys.argv[2], **_results())
+        np.savez(sys.argv[2], **_results(names))
         return
-    old, new = (_run(commit) for commit in sys.argv[1:3])
+    old, new = (_run(commit, names) for commit in sys.argv[1:3])
     differing = [key for key in old if key in new and not _equal(old[key], new[key])]
     for key in differing:
         print(f"differs: {key}, by at most {_distance(old[key], new[key]):.3g}")
@@ -56,14 +57,14 @@ def main() -> None:
     print(f"{n_equal} of {len(old)} results of {sys.argv[1]} are equal bit by bit in {sys.argv[2]}")
 
 
-def _run(commit: str) -> dict[str, Any]:
+def _run(commit: str, names: Sequence[str]) -> dict[str, Any]:
     """Run one commit's code on the samples, one thread, and read what it wrote."""
     with tempfile.TemporaryDirectory() as folder:
         tree, out = Path(folder) / "tree", Path(folder) / "results.npz"
         subprocess.run(["git", "worktree", "add", "--detach", tree, commit], check=True)
         try:
             paths = os.pathsep.join([str(tree / "src"), str(Path(__file__).parent.parent)])
-            command = [sys.executable, __file__, "--write", str(out)]
+            command = [sys.executable, __file__, "--write", str(out), *names]
             settings = os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
             subprocess.run(command, check=True, env=settings)
         finally:
@@ -86,12 +87,16 @@ def _distance(one: Any, other: Any) -> float:
 # --- what one commit returns -----------------------------------------------------------------
 
 
-def _results() -> dict[str, Any]:
+def _results(names: Sequence[str]) -> dict[str, Any]:
     warnings.simplefilter("ignore")
     found: dict[str, Any] = {}
-    for name in _NINE:
+    tables = [name for name in _NINE if name in names] or list(_NINE)
+    cases = set(names) - set(_NINE)
+    for name in tables:
         X, y, rows = _sample(name)
         for case, model in _models(name):
+            if cases and case not in cases:
+                continue
             model.fit(X, y)
             for part, array in _returned(model, rows, y[-_TEST:]):
                 found[f"{name} | {case} | {part}"] = array

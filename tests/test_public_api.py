@@ -31,3 +31,9 @@ def test_it_has_a_docstring_with_an_example(thing):
 
 def test_all_names_the_public_names():
     assert all(hasattr(sasanet, name) for name in sasanet.__all__)
+
+
+def test_no_estimator_has_more_than_eighteen_parameters():
+    estimators = [thing for thing in PUBLIC if hasattr(thing, "get_params")]
+    counts = {e.__name__: len(inspect.signature(e.__init__).parameters) - 1 for e in estimators}
+    assert counts["SASANetRegressor"] == max(counts.values()) == 18

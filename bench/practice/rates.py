@@ -8,12 +8,15 @@ that any model can have on average.
 from __future__ import annotations
 
 import itertools
+import json
 import time
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import lightgbm
 import numpy as np
 import pandas as pd
+import torch
 
 from bench.tables import data
 from sasanet import SASANetRegressor
@@ -24,7 +27,7 @@ SETTINGS = [
     {"num_leaves": leaves, "min_child_samples": least}
     for leaves, least in itertools.product((8, 31, 127), (20, 200))
 ]
-_FIXED = {"objective": "poisson", "learning_rate": 0.05, "verbose": -1, "n_jobs": 1}
+_FIXED = {"objective": "poisson", "learning_rate": 0.05, "verbose": -1}
 _MOST_TREES, _PATIENCE = 2_000, 50
 KNOWN_ROWS = 20_000  # of the table with known rates, for training and for testing
 
@@ -94,32 +97,54 @@ TABLES = {
 }
 
 
-def beside_trees(name: str) -> dict[str, Any]:
-    """Return the deviance of test rows under both models, a constant and the truth."""
+def split(name: str) -> tuple[Counts, Counts]:
+    """Return rows to learn from and rows to test on, the same for both models."""
     counts = TABLES[name]()
     order = np.random.default_rng(0).permutation(len(counts.y))
     n_test = KNOWN_ROWS if counts.rate is not None else len(order) // 5
-    test, training = counts.take(order[:n_test]), counts.take(order[n_test:])
+    return counts.take(order[n_test:]), counts.take(order[:n_test])
+
+
+def of_trees(name: str) -> dict[str, Any]:
+    """Return the deviance of test rows under LightGBM, and how long its choice took."""
+    training, test = split(name)
     start = time.perf_counter()
     trees, setting = _tuned(training)
-    middle = time.perf_counter()
+    seconds = time.perf_counter() - start
+    return {
+        "LightGBM": test.deviance(trees.predict(test.X)),
+        "setting": setting,
+        "seconds": seconds,
+        "threads": torch.get_num_threads(),
+    }
+
+
+def beside_trees(name: str, results: Path) -> dict[str, Any]:
+    """Return the deviance of test rows under both models, a constant and the truth.
+
+    LightGBM's is that of its own job (:func:`of_trees`), which comes first.
+    """
+    trees = json.loads((results / f"rivals-{name}.json").read_text())
+    training, test = split(name)
+    start = time.perf_counter()
     model = SASANetRegressor(objective="poisson", random_state=0)
     model.fit(training.X, training.y, exposure=training.exposure)
-    end = time.perf_counter()
-    own, others = test.deviance(model.predict(test.X)), test.deviance(trees.predict(test.X))
-    constant = np.full(n_test, training.y.sum() / training.exposure.sum())
+    seconds = time.perf_counter() - start
+    own = test.deviance(model.predict(test.X))
+    constant = np.full(len(test.y), training.y.sum() / training.exposure.sum())
     return {
         "rows": len(training.y),
-        "test_rows": n_test,
-        "columns": counts.X.shape[1],
-        "events": float(counts.y.sum()),
+        "test_rows": len(test.y),
+        "columns": test.X.shape[1],
+        "events": float(training.y.sum() + test.y.sum()),
         "SASANet": own,
-        "LightGBM": others,
-        "ratio": own / others,
+        "LightGBM": trees["LightGBM"],
+        "ratio": own / trees["LightGBM"],
         "constant": test.deviance(constant),
         "truth": None if test.rate is None else test.deviance(test.rate),
-        "setting": setting,
-        "seconds": {"LightGBM, all settings": middle - start, "SASANet": end - middle},
+        "setting": trees["setting"],
+        "threads": torch.get_num_threads(),
+        "seconds": {"LightGBM, all settings": trees["seconds"], "SASANet": seconds},
     }
 
 
@@ -130,7 +155,7 @@ def _tuned(training: Counts) -> tuple[Any, dict[str, int]]:
     rest = training.take(slice(n_check, None))
     best: tuple[float, dict[str, int]] = (np.inf, {})
     for setting in SETTINGS:
-        trees = lightgbm.LGBMRegressor(**_FIXED, **setting, n_estimators=_MOST_TREES)
+        trees = _regressor(**setting, n_estimators=_MOST_TREES)
         trees.fit(
             rest.X,
             rest.y / rest.exposure,
@@ -141,9 +166,13 @@ def _tuned(training: Counts) -> tuple[Any, dict[str, int]]:
         )
         found = check.deviance(trees.predict(check.X))
         best = min(best, (found, {**setting, "n_estimators": trees.best_iteration_}), key=_first)
-    trees = lightgbm.LGBMRegressor(**_FIXED, **best[1])
+    trees = _regressor(**best[1])
     trees.fit(training.X, training.y / training.exposure, sample_weight=training.exposure)
     return trees, best[1]
+
+
+def _regressor(**setting: int) -> Any:
+    return lightgbm.LGBMRegressor(**_FIXED, **setting, n_jobs=torch.get_num_threads())
 
 
 def _first(pair: tuple[float, Any]) -> float:

@@ -83,11 +83,13 @@ def _speed(explain: Callable[[], object]) -> float:
     return SPEED_ROWS / (time.perf_counter() - start)
 
 
+RESULTS = runner.RESULTS / "practice"
 JOBS: dict[str, runner.Job] = {
     **{name.replace(" ", "_"): partial(measure, name) for name in TABLES},
     **{f"pairs-{name}": partial(trees.pair_speed, name) for name in ("higgs_64k", "probit")},
     "stability-german_credit": partial(trees.stability, "german credit"),
-    **{f"deviance-{name}": partial(rates.beside_trees, name) for name in rates.TABLES},
+    **{f"rivals-{name}": partial(rates.of_trees, name) for name in rates.TABLES},
+    **{f"deviance-{name}": partial(rates.beside_trees, name, RESULTS) for name in rates.TABLES},
     **{f"coverage-{name}": partial(quantiles.coverage, name) for name in QUANTILE_TABLES},
     **{f"violations-{name}": partial(directions.violations, name) for name in directions.TABLES},
     **{
@@ -97,4 +99,4 @@ JOBS: dict[str, runner.Job] = {
 
 
 if __name__ == "__main__":
-    runner.main("bench.practice.run", runner.RESULTS / "practice", JOBS, write_page)
+    runner.main("bench.practice.run", RESULTS, JOBS, write_page)

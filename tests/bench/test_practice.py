@@ -21,7 +21,7 @@ def test_the_page_says_by_how_much_a_deviance_is_larger(tmp_path):
     found |= {"SASANet": 1.1, "LightGBM": 1.0, "ratio": 1.1, "truth": 0.9}
     (tmp_path / "deviance-known_rates.json").write_text(json.dumps(found))
     line = next(one for one in page.make_page(tmp_path).splitlines() if "| known rates" in one)
-    assert line.endswith("| 1.1000 | 1.0000 | 1.0394 | 0.9000 | +10.00 % |")
+    assert "| 1.1000 | 1.0000 | 1.0394 | 0.9000 | +10.00 % |" in line
 
 
 def test_no_model_beats_the_true_rates_on_average():

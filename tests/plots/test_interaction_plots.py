@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 
+from sasanet import Architecture, SASANetRegressor
 from sasanet.errors import InvalidInputError
 from sasanet.plots import (
     interaction_network_data,
@@ -13,7 +14,7 @@ from sasanet.plots import (
     plot_interactions,
     plot_partner,
 )
-from small_models import fitted, rows
+from small_models import SMALL, fitted, rows
 
 
 @pytest.fixture(autouse=True)
@@ -96,3 +97,48 @@ def test_a_feature_is_coloured_by_its_strongest_partner():
         partner_data(model, X, "x")
     with pytest.raises(InvalidInputError, match="choose one of"):
         partner_data(fitted("classes"), X, X.columns[0])
+
+
+GROUPS = {"first": ["x0", "x1", "x2"], "second": ["x3", "x4"]}
+
+
+def test_groups_are_players_of_the_pictures():
+    model, X = fitted("binary"), rows(6)
+    values = np.abs(model.interactions(X, groups=GROUPS)).mean(axis=0)
+    data = interactions_data(model, X, groups=GROUPS)
+    names = list(model.explain(X[:1], groups=GROUPS).feature_names)
+    assert sorted(data.index) == sorted(names)
+    first, second = names.index("first"), names.index("second")
+    assert data.loc["first", "second"] == values[first, second]
+    columns = interactions_data(model, X, top=12)  # the twin: sums of members are another thing
+    sums = columns.loc[GROUPS["first"], GROUPS["second"]].to_numpy().sum()
+    assert abs(sums - values[first, second]) > 1e-6
+    assert len(plot_interactions(model, X, groups=GROUPS, top=3).get_xticklabels()) == 3
+    lines = interaction_network_data(model, X, groups=GROUPS, top=40)
+    assert {"first", "second"} <= {*lines["feature"], *lines["other"]}
+    assert len(plot_interaction_network(model, X, groups=GROUPS, top=4).lines) == 4
+
+
+def test_one_quantile_is_chosen():
+    X = rows(60).fillna(0.0)
+    model = SASANetRegressor(
+        Architecture(**SMALL),
+        objective="quantile",
+        quantile=[0.1, 0.9],
+        random_state=0,
+        max_epochs=1,
+    ).fit(X, X["x0"] * X["x1"])
+    values = model.interactions(X[:4])
+    shown = interactions_data(model, X[:4], output="q0.9", top=12)
+    places = [list(X.columns).index(name) for name in shown.index]
+    wanted = np.abs(values[..., 1]).mean(axis=0)[np.ix_(places, places)]
+    np.testing.assert_array_equal(shown, wanted)
+    assert (
+        np.abs(shown - np.abs(values[..., 0]).mean(axis=0)[np.ix_(places, places)]).max().max() > 0
+    )
+    found = partner_data(model, X[:4], "x0", output="q0.1")
+    np.testing.assert_array_equal(
+        found["attribution"], model.explain(X[:4]).output("q0.1").values[:, 0]
+    )
+    with pytest.raises(InvalidInputError, match="choose one of"):
+        interactions_data(model, X[:4])

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from sasanet.objectives import deviance
-from sasanet.teachers import TeacherSettings, soften_labels
+from sasanet.teachers import TeacherSettings, panel, soften_labels
 from sasanet.teachers.data import TeacherData
 from sasanet.teachers.linear import Linear
 from sasanet.teachers.scikit_trees import ScikitTrees
 from sasanet.teachers.stacking import combine, losses, mean_loss, stack
-from sasanet.teachers.trees import Trees
+from sasanet.teachers.trees import Trees, make_detailed_trees
 
 N = 1200
 
@@ -73,3 +73,38 @@ def test_softened_rates_are_closer_to_the_true_ones(rates):
     assert (soft.labels >= 0).all()
     before, after = ((part - true) ** 2 @ exposure for part in (observed, soft.labels))
     assert after < before / 5
+
+
+@pytest.mark.parametrize("task", ["poisson", "binary", ""])
+def test_rates_of_large_tables_alone_have_detailed_trees(task, monkeypatch):
+    monkeypatch.setattr(panel, "_LARGE", 100)
+    labels, levels = np.arange(100.0) % 2, (None, None)
+    n_classes = 2 if task == "binary" else 0
+    data = TeacherData(np.zeros((100, 2)), labels, np.ones(100), levels, n_classes, task=task)
+    names = [teacher.name for teacher in panel._make_panel(data)]
+    assert ("trees of 127 leaves" in names) == (task == "poisson")
+    assert {"trees of 31 leaves", "splines"} <= set(names)
+    few = TeacherData(
+        np.zeros((99, 2)), labels[:99], np.ones(99), levels, n_classes, task=task
+    )  # the twin: a small table
+    assert "trees of 127 leaves" not in [teacher.name for teacher in panel._make_panel(few)]
+
+
+def test_detailed_trees_find_what_few_leaves_do_not():
+    random = np.random.default_rng(0)
+    n = 20_000
+    cells = random.integers(0, 2, (n, 6)).astype(float)
+    places = (cells @ 2 ** np.arange(6)).astype(int)
+    rate = random.gamma(1.0, 1.0, 64)[places]  # a rate of its own for each of 64 cells
+    observed = random.poisson(rate).astype(float)
+    relative = observed / observed.mean()
+    data = TeacherData(cells, relative, np.ones(n), (None,) * 6, 0, task="poisson")
+    seen = np.arange(n) % 4 > 0
+
+    def lost(teacher):
+        found = teacher.predict(data, seen, ~seen, 0)
+        return mean_loss(relative[~seen], found, np.ones((~seen).sum()), "poisson")
+
+    true = mean_loss(relative[~seen], rate[~seen] / observed.mean(), np.ones(n // 4), "poisson")
+    assert lost(make_detailed_trees()) < 1.02 * true
+    assert lost(Trees(4, 0.15)) > 1.02 * true  # the twin: few leaves

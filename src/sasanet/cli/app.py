@@ -12,7 +12,7 @@ from sasanet.cli.commands.compare import compare
 from sasanet.cli.commands.deciding import reasons, recourse
 from sasanet.cli.commands.demo import demo
 from sasanet.cli.commands.deployment import explore, export, serve
-from sasanet.cli.commands.drift import drift
+from sasanet.cli.commands.drift import cohorts, drift
 from sasanet.cli.commands.explain import explain
 from sasanet.cli.commands.fit import fit
 from sasanet.cli.commands.inspect import inspect
@@ -30,6 +30,7 @@ _COMMANDS = (
     recourse,
     audit,
     drift,
+    cohorts,
     report,
     inspect,
     export,

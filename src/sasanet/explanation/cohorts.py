@@ -91,6 +91,29 @@ def difference(one: Explanation, other: Explanation) -> pd.DataFrame:
     return found.sort_values("difference", key=lambda column: -column.abs(), kind="stable")
 
 
+def against_others(e: Explanation, by: Any) -> pd.DataFrame:
+    """Return how the attributions of every cohort differ from those of all other rows.
+
+    One line per cohort and feature: ``cohort``, its ``rows``, ``feature`` and the columns of
+    :func:`difference`, the largest cohort and difference first. A cohort of one row, or of all but
+    one, has no interval and is left out.
+    """
+    labels, found = cohort_labels(e, by), []
+    for name, count in labels.value_counts().items():
+        inside = (labels == name).to_numpy()
+        if min(count, len(e) - count) > 1:
+            lines = difference(e[inside], e[~inside]).reset_index()
+            lines.insert(0, "cohort", str(name))
+            lines.insert(1, "rows", int(count))
+            found.append(lines)
+    if not found:
+        raise InvalidInputError(
+            "by must divide the rows into cohorts of two or more, got "
+            f"{labels.nunique()} of {len(e)} rows; choose a column that repeats and differs"
+        )
+    return pd.concat(found, ignore_index=True)
+
+
 def check_comparable(one: Explanation, other: Explanation) -> None:
     """Refuse explanations whose attributions cannot be held against each other."""
     if one.values.ndim != 2 or other.values.ndim != 2:

@@ -46,7 +46,12 @@ def _same(came: pd.Series, given: pd.Series) -> bool:
     """Tell whether a column is unchanged; whatever stands for a missing object is the same."""
     if given.dtype != object:
         return came.equals(given)
-    return came.where(came.notna(), None).equals(given.where(given.notna(), None))
+    as_before = came.map(type).equals(given.map(type)) if _has_lists(given) else True
+    return as_before and came.where(came.notna(), None).equals(given.where(given.notna(), None))
+
+
+def _has_lists(column: pd.Series) -> bool:
+    return any(isinstance(cell, list | tuple | set | np.ndarray) for cell in column)
 
 
 def load(path: str | Path) -> Explanation:
@@ -65,12 +70,24 @@ def _seal(note: dict[str, Any], numbers: Floats) -> str:
     return hashlib.sha256(text + numbers.tobytes()).hexdigest()
 
 
-def _dtype_note(dtype: Any) -> Any:
-    """Return what Parquet would lose of a column: that it held Python objects, its categories."""
+def _dtype_note(column: pd.Series) -> Any:
+    """Return what Parquet would lose of a column: that it held objects or lists, its categories."""
+    dtype = column.dtype
     if not isinstance(dtype, pd.CategoricalDtype):
-        return "object" if dtype == np.dtype(object) else None
+        if dtype != np.dtype(object):
+            return None
+        known = [cell for cell in column if cell is not None and not np.isscalar(cell)]
+        return "list" if known and all(map(_is_plain_list, known)) else "object"
     levels = dtype.categories
     return {"levels": levels.tolist(), "of": str(levels.dtype), "ordered": bool(dtype.ordered)}
+
+
+def _is_plain_list(cell: Any) -> bool:
+    return isinstance(cell, list) and all(part is None or np.isscalar(part) for part in cell)
+
+
+def _as_list(cell: Any) -> Any:
+    return cell.tolist() if isinstance(cell, np.ndarray) else cell
 
 
 def _to_table(e: Explanation, pa: Any) -> Any:
@@ -84,7 +101,7 @@ def _to_table(e: Explanation, pa: Any) -> Any:
     errors = [] if e.error_std is None else [e.error_std]
     numbers = flat(np.concatenate([e.values, e.base_values[:, None], *errors], axis=1))
     note: dict[str, Any] = {name: getattr(e, name) for name in NOTED}
-    note |= {"format": FORMAT, "dtypes": [_dtype_note(dtype) for dtype in e.data.dtypes]}
+    note |= {"format": FORMAT, "dtypes": [_dtype_note(column) for _, column in e.data.items()]}
     note["seal"] = _seal(note, numbers)
     frames = [cells, pd.DataFrame(numbers, cells.index).add_prefix("number.")]
     table = pa.Table.from_pandas(pd.concat(frames, axis=1))
@@ -103,6 +120,9 @@ def _from_table(table: Any) -> Explanation:
     for name, kept in zip(note["feature_names"], note["dtypes"], strict=True):
         if isinstance(kept, dict):
             kept = pd.CategoricalDtype(pd.Index(kept["levels"], dtype=kept["of"]), kept["ordered"])
+        if kept == "list":  # Parquet gives arrays back
+            data[name] = data[name].map(_as_list).astype(object)
+            continue
         data[name] = data[name].astype(kept or data[name].dtype)
     outputs = (len(note["output_names"]),) if note["output_names"] else ()
     parts = numbers.reshape(len(frame), numbers.shape[1] // math.prod(outputs), *outputs)

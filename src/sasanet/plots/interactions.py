@@ -9,12 +9,14 @@ import pandas as pd
 
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
+from sasanet.explanation.players import read_players
 from sasanet.explanation.wording import short_names, signed
 from sasanet.plots.axes import LIGHT, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from sasanet.estimator.explaining import Groups
     from sasanet.estimator.sasanet import SASANetModel
 
 _RED, _BLUE = "#b2182b", "#2166ac"
@@ -27,6 +29,7 @@ def interactions_data(
     output: str | None = None,
     row: int | None = None,
     top: int = 12,
+    groups: Groups | None = None,
 ) -> pd.DataFrame:
     """Return the interactions of the strongest features as a square table.
 
@@ -37,11 +40,13 @@ def interactions_data(
     X : table (n, d)
         Rows.
     output : str, optional
-        Which class, for multiclass.
+        Which class, or which quantile, where a model has several.
     row : int, optional
         The position of one row, shown with signs; by default the mean absolute value over rows.
     top : int
         How many features to show: those with the largest sum of absolute values.
+    groups : dict of str to list of str, optional
+        As in ``explain``: each group is one player among single columns.
 
     Returns
     -------
@@ -58,7 +63,8 @@ def interactions_data(
     >>> interactions_data(model, X[:20], output="Gentoo", top=3).shape
     (3, 3)
     """
-    values = one_output(model, model.interactions(X), output)
+    values = one_output(model, model.interactions(X, groups=groups), output)
+    players = read_players(groups, model.encoder_.names).names
     if row is None:
         values = np.abs(values).mean(axis=0)
     elif isinstance(row, int) and 0 <= row < len(values):
@@ -66,7 +72,7 @@ def interactions_data(
     else:
         raise InvalidInputError(f"row must be from 0 to {len(values) - 1}, got {row!r}.")
     shown = np.argsort(-np.abs(values).sum(axis=1), kind="stable")[:top]
-    names = [model.encoder_.names[j] for j in shown]
+    names = [players[j] for j in shown]
     return pd.DataFrame(values[np.ix_(shown, shown)], index=names, columns=names)
 
 
@@ -74,7 +80,7 @@ def one_output(model: SASANetModel, values: Floats, output: str | None) -> Float
     """Return the interactions of one output: (n, d, d)."""
     if values.ndim == 3:
         return values
-    names = [str(label) for label in model.target_.labels]
+    names = list(model.target_.output_names)  # classes, or quantiles
     if output is None or str(output) not in names:
         raise InvalidInputError(
             f"A plot of pairs shows one output, got output={output!r}; choose one of {names}"
@@ -89,12 +95,13 @@ def plot_interactions(
     row: int | None = None,
     top: int = 12,
     ax: Axes | None = None,
+    groups: Groups | None = None,
 ) -> Axes:
     """Draw which pairs of features add something together, as a heat map.
 
     Parameters
     ----------
-    model, X, output, row, top
+    model, X, output, row, top, groups
         As for :func:`interactions_data`.
     ax : matplotlib Axes, optional
         Where to draw.
@@ -115,7 +122,7 @@ def plot_interactions(
     >>> len(ax.get_yticklabels())
     3
     """
-    data = interactions_data(model, X, output, row, top)
+    data = interactions_data(model, X, output, row, top, groups)
     n = len(data)
     if ax is None:
         ax = new_axes((0.45 * n + 3.2, 0.45 * n + 2.2))
@@ -148,12 +155,13 @@ def interaction_network_data(
     output: str | None = None,
     row: int | None = None,
     top: int = 12,
+    groups: Groups | None = None,
 ) -> pd.DataFrame:
     """Return the pairs that add most together, one line each, the strongest first.
 
     Parameters
     ----------
-    model, X, output, row
+    model, X, output, row, groups
         As for :func:`interactions_data`.
     top : int
         How many pairs to show.
@@ -173,7 +181,7 @@ def interaction_network_data(
     >>> interaction_network_data(model, X[:20], output="Gentoo", top=3).shape
     (3, 3)
     """
-    square = interactions_data(model, X, output, row, top=len(model.encoder_.names))
+    square = interactions_data(model, X, output, row, len(model.encoder_.names), groups)
     first, second = np.triu_indices(len(square), 1)
     pairs = 2 * square.to_numpy()[first, second]
     order = np.argsort(-np.abs(pairs), kind="stable")[:top]
@@ -189,12 +197,13 @@ def plot_interaction_network(
     row: int | None = None,
     top: int = 12,
     ax: Axes | None = None,
+    groups: Groups | None = None,
 ) -> Axes:
     """Draw the pairs that add most together as lines between features on a circle.
 
     Parameters
     ----------
-    model, X, output, row, top
+    model, X, output, row, top, groups
         As for :func:`interaction_network_data`.
     ax : matplotlib Axes, optional
         Where to draw.
@@ -214,7 +223,7 @@ def plot_interaction_network(
     >>> len(plot_interaction_network(model, X[:20], output="Gentoo", top=3).lines)
     3
     """
-    data = interaction_network_data(model, X, output, row, top)
+    data = interaction_network_data(model, X, output, row, top, groups)
     ax = new_axes((6.4, 5.2)) if ax is None else ax
     names = list(dict.fromkeys([*data["feature"], *data["other"]]))
     angles = np.pi / 2 - 2 * np.pi * np.arange(len(names)) / max(1, len(names))

@@ -41,7 +41,7 @@ def partner_data(
     partner : str, optional
         Another feature; by default the one with the largest mean absolute interaction.
     output : str, optional
-        Which class, for multiclass.
+        Which class, or which quantile, where a model has several.
 
     Returns
     -------

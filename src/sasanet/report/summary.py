@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from sasanet.arrays import Floats
@@ -25,6 +26,7 @@ from sasanet.explanation.wording import directions_text
 from sasanet.network.export import PortableNetwork, export
 from sasanet.plots.dependence import dependence_data
 from sasanet.report.caveats import Caveat, find_caveats
+from sasanet.report.cohorts import cohort_reasons, elsewhere
 from sasanet.report.inputs import ReportInputs, read_inputs
 from sasanet.report.metrics import Judged, by_group, measure
 from sasanet.report.packing import pack, pack_network, pack_reals
@@ -93,11 +95,18 @@ def gather(
         inputs = read_inputs(model, table, target, group, exposure)
         results = _compute(model, inputs)
         rows = results.shown.encoded
-        together = {
+        together: dict[str, Any] = {
             "groups": group_importance(model, rows, groups),
             "pairs": strongest_pairs(model, rows, results.explanation),
+            "cohorts": cohort_reasons(results.explanation, _group_of_shown(results)),
         }
+        together["elsewhere"] = elsewhere(model, together["cohorts"]["why"], bool(groups))
     return {"facts": _facts(results, group) | together, "data": _data(results)}
+
+
+def _group_of_shown(results: Results) -> pd.Series | None:
+    group = results.inputs.group
+    return None if group is None else group.iloc[results.shown.positions]
 
 
 def _compute(model: SASANetModel, inputs: ReportInputs) -> Results:
@@ -191,9 +200,21 @@ def _describe(model: SASANetModel, target: str) -> list[tuple[str, str]]:
         ("Predicts", predicts),
         ("From", f"{len(columns)} features: {count_kinds(columns)}"),
         *([("Monotone", f"by construction the prediction {directions}")] if directions else []),
+        *([("Class weights", _weights_text(model))] if _class_weight(model) is not None else []),
         ("Base value", base),
         ("Size", f"{weights:,} weights; {_describe_training(model.history_)}"),
     ]
+
+
+def _class_weight(model: SASANetModel) -> Any:
+    return getattr(model, "class_weight", None)
+
+
+def _weights_text(model: SASANetModel) -> str:
+    """Return what the rows of each class counted, and what follows for the numbers here."""
+    given = _class_weight(model)
+    named = given if isinstance(given, str) else f"{given}"
+    return f"{named}: probabilities and base value are those of the weighted classes"
 
 
 def _describe_training(history: list[dict[str, Any]]) -> str:

@@ -47,7 +47,7 @@ from sasanet.teachers.data import Teacher, TeacherData
 from sasanet.teachers.kernel import Kernel
 from sasanet.teachers.linear import Linear
 from sasanet.teachers.stacking import combine, mean_loss, spread, stack
-from sasanet.teachers.trees import make_trees
+from sasanet.teachers.trees import make_detailed_trees, make_trees
 from sasanet.threads import one_thread_per_product
 
 _FOLDS = 5
@@ -191,7 +191,8 @@ def _make_panel(data: TeacherData) -> list[Teacher]:
         return [make_trees(31, learning_rate=0.15)]
     splines = [Linear(with_products=False), Linear(with_products=True)]
     if len(data.labels) >= _LARGE:
-        return [make_trees(31, learning_rate=0.15), splines[0]]
+        large = [make_trees(31, learning_rate=0.15), splines[0]]
+        return [make_detailed_trees(), *large] if data.loss in POWERS else large
     return [
         make_trees(31, learning_rate=0.1),
         make_trees(12, learning_rate=0.06),

@@ -76,6 +76,10 @@ def test_several_quantiles_are_columns_in_order(claims, tmp_path):
     done("fit", claims, "--target", "minutes", "--objective", "quantile", *levels, *QUICK,
          "--exclude", "claims,years", "--out", tmp_path / "m")  # fmt: skip
     assert load(tmp_path / "m").target_.quantiles == (0.1, 0.5, 0.9)
+    given = tmp_path / "m", claims, "--out", tmp_path / "pairs.csv", "--top", 1
+    assert "--class must choose one of" in run("interactions", *given).output
+    done("interactions", *given, "--class", "q0.9")
+    assert len(pd.read_csv(tmp_path / "pairs.csv")) == 240
     done("predict", tmp_path / "m", claims, "--out", tmp_path / "p.csv")
     found = pd.read_csv(tmp_path / "p.csv").filter(like="q0").to_numpy()
     assert found.shape == (240, 3)

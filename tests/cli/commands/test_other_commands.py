@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("small_default", "few_trees")
 
 TINY = {"random_state": 0, "max_epochs": 2, "teacher_weight": 0}
 COMMANDS = ("fit", "predict", "explain", "audit", "report", "inspect", "demo", "compare",
-            "interactions", "reasons", "recourse", "drift")  # fmt: skip
+            "interactions", "reasons", "recourse", "drift", "cohorts")  # fmt: skip
 
 
 @pytest.fixture

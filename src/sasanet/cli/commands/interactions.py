@@ -50,13 +50,13 @@ def interactions(
         raise InvalidInputError(f"--class must choose one of {classes}, got none of them.")
     grouped = read_object(groups, "--groups", '{"address": ["street", "zip"]}')
     names = read_players(grouped, fitted.encoder_.names).names
-    labels = [str(label) for label in fitted.target_.labels]
+    outputs = fitted.target_.output_names
     batches = RowBatches(fitted, table, encoding, row_name, interaction_columns())
     start = time.perf_counter()
     with terminal.progress(f"explaining {table.name}") as tick, open_writer(out) as writer:
         for X, rows in batches:
             found = fitted.interactions(X, groups=grouped, n_orders=orders)
-            found = found if of_class is None else found[..., labels.index(of_class)]
+            found = found if of_class is None else found[..., outputs.index(of_class)]
             writer.write(interaction_frame(found, names, top, rows))
             tick(batches.table.share_read())
     seconds = time.perf_counter() - start
