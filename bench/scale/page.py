@@ -21,8 +21,8 @@ and Ray were measured beside one other process on two cores, all else beside mor
 processor stand beside those of the clock, and ratios are of the processor's. The known table has 28
 normal columns, any two correlated by 0.3, and a target that is linear in them with noise of their
 size; it is read from Parquet files written in parts. LightGBM has 500 trees of 31 leaves at a rate
-of 0.05. What is not in a table was not run. The fits of 10,000 and 100,000 rows are of an earlier panel of
-teachers.
+of 0.05. What is not in a table was not run. The fits of 10,000 and 100,000 rows are of an earlier
+panel of teachers.
 """
 _BILLION, _MACHINES, _NETWORK = 10**9, 32, 10e9 / 8
 _COLUMNS = 28  # columns of the examples
@@ -213,8 +213,8 @@ def _ray(found: Found) -> str:
         f"{run['rows']:,} rows of the known table fitted (read, taught, {run['epochs']} epochs in "
         f"batches of {run['batch_size']:,}) and {run['explained']:,} explained into Parquet, on "
         f"{run['cores']} cores, with another process on one of them. Seconds by the clock; those "
-        "of Ray hold the beginning of its workers and actors: around the steps of training a fit takes "
-        f"{around[0] - around[1]:.1f} s longer. Starting Ray itself took "
+        "of Ray hold the beginning of its workers and actors: around the steps of training a fit "
+        f"takes {around[0] - around[1]:.1f} s longer. Starting Ray itself took "
         f"{run['ray_start_seconds']:.1f} s more. R² of the models: {run['score_threads']:.4f} and "
         f"{run['score_ray']:.4f}.\n\n"
         + table(["", "two threads of one process", "two Ray workers", "ratio"], rows)
