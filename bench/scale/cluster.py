@@ -19,6 +19,7 @@ import sasanet.ray
 from bench.scale.fits import cores, score_known
 from bench.scale.tables import TARGET, LinearGame, written
 from sasanet import SASANetRegressor
+from sasanet.errors import need_package
 from sasanet.scale import explain_batches
 
 N_WORKERS = 2
@@ -51,22 +52,21 @@ def beside_threads(n_rows: int, n_explained: int, batch_size: int, epochs: int) 
 
 
 def _by_ray(model: SASANetRegressor, folder: Path, asked: Path) -> dict[str, Any]:
-    import ray
-
+    ray, data = need_package("ray", "ray"), need_package("ray.data", "ray")
     os.environ |= _SETTINGS | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     began = time.perf_counter()
     ray.init(num_cpus=N_WORKERS, include_dashboard=False, log_to_driver=False)
     found = {"ray_start_seconds": time.perf_counter() - began}
     try:
         began = time.perf_counter()
-        table = ray.data.read_parquet(str(folder))
+        table = data.read_parquet(str(folder))
         model = sasanet.ray.fit(model, table, TARGET, num_workers=N_WORKERS)
         found["fit_ray_seconds"] = time.perf_counter() - began
         found |= {"train_ray_seconds": model.history_[-1]["seconds"]}
         found["score_ray"] = score_known(model)
         with tempfile.TemporaryDirectory() as out:
             began = time.perf_counter()
-            rows = ray.data.read_parquet(str(asked))
+            rows = data.read_parquet(str(asked))
             explained = sasanet.ray.explain(model, rows, num_workers=N_WORKERS)
             explained.write_parquet(str(Path(out) / "explained"))
             found["explain_ray_seconds"] = time.perf_counter() - began
