@@ -162,3 +162,14 @@ def test_there_is_no_glibc_on_other_linuxes(monkeypatch, load):
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(ctypes, "CDLL", load)
     assert malloc._glibc() is None
+
+
+def test_threads_share_heaps_where_glibc_is_used(library, monkeypatch):
+    malloc.share_heaps(2)
+    assert library.settings == {-8: 2}  # M_ARENA_MAX
+    monkeypatch.setenv("SASANET_MALLOC", "0")
+    malloc.share_heaps(3)
+    monkeypatch.delenv("SASANET_MALLOC")
+    monkeypatch.setattr(malloc, "_glibc", lambda: None)
+    malloc.share_heaps(4)
+    assert library.settings == {-8: 2}

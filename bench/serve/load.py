@@ -55,8 +55,11 @@ def ask(
     """Send requests again and again for so many seconds; return what came, and the duration."""
     gc.collect()
     gc.freeze()  # what the client has loaded must not be looked through while a server is measured
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        return runner.run(converse(port, requests, connections, seconds, check))
+    try:
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            return runner.run(converse(port, requests, connections, seconds, check))
+    finally:
+        gc.unfreeze()
 
 
 async def converse(

@@ -87,9 +87,13 @@ def _soak(found: dict[str, Any]) -> str:
         f"\n## Soak\n\n{run['seconds']:,.0f} seconds of requests of 1 and 20 rows by all four "
         f"protocols over {run['connections']} connections, while the model was saved anew every "
         f"ten seconds: {run['answers']:,} answers, {run['failed']} failed, {run['wrong']} wrong, "
-        f"{run['reloads']} reloads, memory {run['rss_gib']:.2f} GiB and "
-        f"{run['memory_growth']:+.1%} afterwards.\n"
+        f"{run['reloads']} reloads. Memory by tenths of the time, GiB: {_course(run)}; from the "
+        f"second to the last {run['memory_growth']:+.1%}.\n"
     )
+
+
+def _course(run: dict[str, Any]) -> str:
+    return ", ".join(f"{gib:.2f}" for gib in run["course_gib"])
 
 
 def _onnx(found: dict[str, Any]) -> str:

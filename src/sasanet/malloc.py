@@ -22,6 +22,7 @@ from collections.abc import Iterator
 # Parameters of mallopt(3): what may stay free on top of the heap, how much is asked for at a time,
 # from which size on a block gets a mapping of its own, and how many such blocks there may be.
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD, _MMAP_MAX = -1, -2, -3, -4
+_ARENA_MAX = -8  # how many heaps the threads of a process may have
 _INSIDE = {_MMAP_MAX: 0, _TRIM_THRESHOLD: 1 << 30, _TOP_PAD: 64 << 20}
 # What glibc starts with, but for two thresholds. It raises those by itself as large blocks come
 # and go, until somebody sets any of these: so they are left where it would have brought them. At
@@ -48,6 +49,17 @@ def steady_heap() -> Iterator[None]:
         yield
     finally:
         _leave(libc)
+
+
+def share_heaps(count: int) -> None:
+    """Let all threads of the process share so many heaps; a no-op where glibc is not used.
+
+    glibc gives each thread a heap of its own, and what is freed in one does not help the others: a
+    process that works for days holds several times what it needs.
+    """
+    libc = _glibc() if os.environ.get(_SWITCH) != "0" else None
+    if libc is not None:
+        libc.mallopt(_ARENA_MAX, count)
 
 
 def _enter(libc: ctypes.CDLL) -> None:

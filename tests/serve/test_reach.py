@@ -110,6 +110,7 @@ def test_what_stays_is_not_looked_through_for_garbage(monkeypatch):
     for name in ("handlers", "propagate", "level"):  # as they were, afterwards
         monkeypatch.setattr(process.LOG, name, getattr(process.LOG, name))
     monkeypatch.setattr(process.torch, "set_num_threads", lambda _: None)
+    monkeypatch.setattr(process, "share_heaps", lambda _: None)
     monkeypatch.setattr(process, "make_server", lambda *_: SimpleNamespace(run=frozen, started=1))
     try:
         process.run(None)

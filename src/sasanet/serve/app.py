@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -131,6 +132,8 @@ async def _lifespan(server: Server, reload_seconds: float, app: FastAPI) -> Asyn
     """Answer requests while the application runs; all of them are answered before it ends."""
     del app
     server.batcher = Batcher(server.limits, server.metrics)
+    # Reading and writing JSON wait for each other anyway; more threads would only hold more memory.
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2, "sasanet-json"))
     tasks = [
         asyncio.create_task(server.batcher.run()),
         asyncio.create_task(server.registry.watch(reload_seconds)),

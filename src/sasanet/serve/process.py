@@ -14,10 +14,12 @@ import torch
 import uvicorn
 
 from sasanet.errors import InvalidInputError
+from sasanet.malloc import share_heaps
 from sasanet.serve.guard import LOG, JsonLines
 
 _GRACE = 30  # seconds that requests have to end after SIGTERM
 _MOST_CONNECTIONS = 1_000
+_HEAPS = 2  # of all threads: so that memory stays what it is while requests come and go
 
 
 def run(
@@ -49,6 +51,7 @@ def run(
     >>> run(make_app(["models/credit"]), port=8080)  # doctest: +SKIP
     """
     torch.set_num_threads(threads)
+    share_heaps(_HEAPS)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     LOG.handlers, LOG.propagate = [handler], False
