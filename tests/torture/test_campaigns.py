@@ -148,7 +148,8 @@ def test_survival():
 def test_fits_that_go_on_from_other_random_numbers_are_noticed(monkeypatch):
     monkeypatch.setattr(loop, "unpack_generators", lambda *_: None)
     seeds = seeds_of("survival", survival.TARGETS, survival.kill_a_fit, count=8)
-    assert "went on to another model" in first_defect("survival", seeds)
+    what = first_defect("survival", seeds)  # of the last call, or of one that nobody killed in time
+    assert "went on to another model" in what or "ended so" in what
 
 
 def test_disks():
