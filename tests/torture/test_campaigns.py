@@ -140,15 +140,16 @@ def test_kills_of_a_writer_in_place_are_noticed(monkeypatch):
 
 
 def test_survival():
-    fits = seeds_of("survival", survival.TARGETS, survival._fit, count=2)
-    servers = seeds_of("survival", survival.TARGETS, survival._serve, count=1)
+    fits = seeds_of("survival", survival.TARGETS, survival.kill_a_fit, count=2)
+    servers = seeds_of("survival", survival.TARGETS, survival.kill_a_server, count=1)
     assert defects("survival", [*fits, *servers]) == {}
 
 
 def test_fits_that_go_on_from_other_random_numbers_are_noticed(monkeypatch):
     monkeypatch.setattr(loop, "unpack_generators", lambda *_: None)
-    seeds = seeds_of("survival", survival.TARGETS, survival._fit, count=8)
-    assert "went on to another model" in first_defect("survival", seeds)
+    seeds = seeds_of("survival", survival.TARGETS, survival.kill_a_fit, count=8)
+    what = first_defect("survival", seeds)  # of the last call, or of one that nobody killed in time
+    assert "went on to another model" in what or "ended so" in what
 
 
 def test_disks():

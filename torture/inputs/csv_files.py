@@ -147,7 +147,8 @@ def broken(draw: Draw, X: pd.DataFrame, ids: list[Any]) -> TableFile:
         content = to_text(content)
     content = content.encode() if isinstance(content, str) else content
     words = ("--encoding", draw.one_of(_NO_ENCODINGS)) if what == "no encoding" else ()
-    return TableFile(content, X, ids, what, legal=False, words=words)
+    learned = what == "a column is missing"  # whatever columns there are can be learned
+    return TableFile(content, X, ids, what, legal=False, words=words, can_be_learned=learned)
 
 
 _NO_ENCODINGS = ("klingon", "", "utf-8\0", "rot13", "hex", "base64", "idna", "undefined", "\ud800")
