@@ -168,4 +168,4 @@ def test_a_thousand_columns_encode_quickly():
     start = time.perf_counter()
     cells = TableEncoder().fit(table).transform(table)
     assert time.perf_counter() - start < 20
-    assert (cells.min(), cells.max()) == (0, 63)
+    assert (cells.min(), cells.max()) == (0, 31)  # a thousand columns share 32,768 knots

@@ -36,7 +36,7 @@ def pack_reals(array: NDArray[Any]) -> Packed:
     (False, True)
     """
     largest, kind = float(np.abs(array).max(initial=0.0)), np.finfo(np.float32)
-    if largest == 0 or kind.tiny / kind.eps < largest < kind.max:
+    if largest == 0 or float(kind.tiny / kind.eps) < largest < float(kind.max):
         return pack(array, "f4")
     unit = 2.0 ** math.floor(math.log2(largest))  # a power of two: dividing by it loses no digit
     return {**pack(array / unit, "f4"), "unit": unit}

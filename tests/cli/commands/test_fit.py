@@ -157,8 +157,8 @@ def test_quiet_says_nothing(table, tmp_path):
 
 def test_an_interrupted_training_keeps_the_best_state_and_says_so(table, tmp_path, monkeypatch):
     class Interrupted(sasanet.SASANetClassifier):
-        def fit(self, X, y, sample_weight=None, validation=None):
-            super().fit(X, y, sample_weight, validation)
+        def fit(self, X, y, validation=None, scratch=None, checkpoint=None):
+            super().fit(X, y, validation=validation, scratch=scratch, checkpoint=checkpoint)
             warnings.warn("stopped", InterruptedFitWarning, stacklevel=2)
             return self
 
@@ -173,7 +173,7 @@ def test_an_interrupted_training_keeps_the_best_state_and_says_so(table, tmp_pat
 
 
 def test_ctrl_c_while_reading_writes_nothing(table, tmp_path, monkeypatch):
-    def press(*_):
+    def press(*_, in_parts):  # noqa: ARG001 - as the real one has it
         raise KeyboardInterrupt
 
     monkeypatch.setattr("sasanet.cli.files.labels.read_training_table", press)
