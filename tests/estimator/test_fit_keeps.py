@@ -8,6 +8,7 @@ import ctypes
 import sys
 import threading
 import time
+import traceback
 
 import numpy as np
 import pandas as pd
@@ -349,7 +350,8 @@ def kill_after(model, seconds):
     time.sleep(seconds)
     raise_in(thread.ident)
     thread.join(timeout=60)
-    assert not thread.is_alive()
+    stuck = sys._current_frames().get(thread.ident)
+    assert not thread.is_alive(), "".join(traceback.format_stack(stuck))
     take_what_was_not_delivered()
 
 

@@ -94,8 +94,8 @@ def plot_interactions(
     output: str | None = None,
     row: int | None = None,
     top: int = 12,
-    ax: Axes | None = None,
     groups: Groups | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw which pairs of features add something together, as a heat map.
 
@@ -196,8 +196,8 @@ def plot_interaction_network(
     output: str | None = None,
     row: int | None = None,
     top: int = 12,
-    ax: Axes | None = None,
     groups: Groups | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw the pairs that add most together as lines between features on a circle.
 
