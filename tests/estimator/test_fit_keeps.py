@@ -349,7 +349,8 @@ def kill_after(model, seconds):
     thread.start()
     time.sleep(seconds)
     raise_in(thread.ident)
-    thread.join(timeout=60)
+    for _ in range(600):  # waits of a tenth of a second: a machine may stand still for a minute
+        thread.join(timeout=0.1)
     stuck = sys._current_frames().get(thread.ident)
     assert not thread.is_alive(), "".join(traceback.format_stack(stuck))
     take_what_was_not_delivered()
