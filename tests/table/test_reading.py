@@ -56,6 +56,29 @@ def test_arrays_of_every_dtype_are_tables_labelled_by_position(X, numbers):
     assert TableEncoder().fit(X).is_number == (numbers, numbers)
 
 
+@pytest.mark.parametrize("cell", [["a"], [], ["a", "b"], (0.5, 1.5), [["a"]]])
+def test_rows_whose_cells_are_all_lists_of_one_length_are_a_table_of_lists(cell):
+    for X in ([[cell, 1], [cell, 2]], ([cell, 1],)):
+        table = read_table(X)
+        assert table.shape == (len(X), 2)
+        assert table.iloc[0, 0] == cell
+    assert read_table([[cell]]).iloc[0, 0] == cell  # one row alone, and its only cell
+
+
+def test_a_row_with_tags_is_read_alike_alone_and_among_others():
+    X = [[[]], [["a"]], [["a", "b"]], [["a"]], [["b"]], [["a"]]]
+    encoder = TableEncoder().fit(X)
+    together = encoder.transform(X)
+    for i in range(len(X)):
+        np.testing.assert_array_equal(encoder.transform(X[i : i + 1])[0], together[i])
+
+
+def test_arrays_of_three_dimensions_are_no_table():
+    for X in (np.zeros((2, 2, 2)), [np.zeros((2, 2))]):
+        with pytest.raises(InvalidInputError, match="shape"):
+            read_table(X)
+
+
 def test_the_masked_cells_of_an_array_are_missing():
     X = np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], mask=[[0, 1], [0, 0]])
     np.testing.assert_array_equal(TableEncoder().fit(X).transform(X), [[0, NAN], [1, 0]])

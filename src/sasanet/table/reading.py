@@ -52,8 +52,7 @@ def read_table(X: Any) -> pd.DataFrame:
     elif foreign and len(getattr(X, "shape", (0, 0))) == 2:
         frame = _read_foreign(X)
     else:
-        # A list keeps each cell's own type; plain np.asarray([[1, "a"]]) would turn 1 into "1".
-        rows = np.asarray(X, dtype=object) if isinstance(X, list | tuple) else np.asanyarray(X)
+        rows = _read_rows(X) if isinstance(X, list | tuple) else np.asanyarray(X)
         if rows.ndim != 2:
             raise _no_table(X, rows.shape)
         try:
@@ -67,6 +66,22 @@ def read_table(X: Any) -> pd.DataFrame:
             found = f"Found array with 0 {what} (shape={frame.shape})"
             raise InvalidInputError(f"{found} while a minimum of 1 is required.")
     return frame
+
+
+def _read_rows(X: list[Any] | tuple[Any, ...]) -> Any:
+    """Return a list of rows as an array of objects, in which each cell keeps its own type.
+
+    Plain ``np.asarray([[1, "a"]])`` would turn 1 into "1". Where every cell is a list (tags, a
+    vector) of one length, NumPy would make columns of their parts, and only then.
+    """
+    rows = np.asarray(X, dtype=object)
+    if rows.ndim < 3 or not all(isinstance(row, list | tuple) for row in X):
+        return rows
+    table = np.empty(rows.shape[:2], dtype=object)
+    for i, row in enumerate(X):
+        for j, cell in enumerate(row):
+            table[i, j] = cell
+    return table
 
 
 def _no_table(X: Any, shape: tuple[int, ...]) -> InvalidInputError:
