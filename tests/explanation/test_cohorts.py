@@ -33,6 +33,21 @@ def test_many_numbers_are_cut_at_their_quartiles():
     assert {*few} == {"1", "2"}
 
 
+@pytest.mark.parametrize("kind", ["datetime64[s]", "datetime64[ns, Europe/Rome]", "object"])
+def test_many_dates_are_cut_at_their_quartiles_in_their_order(kind):
+    days = pd.Series(pd.date_range("2026-01-30", periods=40, freq="12h"))
+    zoned = days.dt.tz_localize("Europe/Rome") if "Rome" in kind else days
+    dates = days.dt.date.astype(object) if kind == "object" else zoned.astype(kind)
+    data = table(40)
+    e = make(data=data.assign(age=dates[::-1].set_axis(data.index)).set_axis(["same"] * 40))
+    found = e.cohorts("age")
+    assert sorted(map(len, found.values())) == [10, 10, 10, 10]
+    last = next(part for name, part in found.items() if " to 2026-02-18" in name)
+    assert set(last.data["income"].fillna(4000)) == {1000 * i for i in range(10)}  # from the end
+    few = make(data=data.assign(age=dates.iloc[:2].tolist() * 20)).cohorts("age")
+    assert len(few) == (1 if kind == "object" else 2)  # the twin: each day is a cohort
+
+
 def test_labels_of_ones_own():
     e = make()
     found = e.cohorts(np.arange(12) < 5)

@@ -18,6 +18,7 @@ from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
 from sasanet.explanation.wording import MISSING, cell_text
 from sasanet.intervals import Z
+from sasanet.table.bags.dates import expand, holds_dates, zone_of
 from sasanet.validation import read_real
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ _MOST = 100  # cohorts: more are no cohorts but rows
 def cohort_labels(e: Explanation, by: Any) -> pd.Series:
     """Return the name of every row's cohort, in the order of the rows.
 
-    A column of many numbers is cut at its quartiles; missing cells are a cohort of their own.
+    A column of many numbers or dates is cut at its quartiles; missing cells are a cohort of their
+    own.
     """
     if isinstance(by, str):
         column = e[:, by].data.iloc[:, 0]
@@ -43,24 +45,32 @@ def cohort_labels(e: Explanation, by: Any) -> pd.Series:
             f"by must be a feature's name or one label for each of {len(e)} rows, got "
             f"{len(column)} labels"
         )
-    numbers = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-    known = column.dropna()
-    if numbers and known.nunique() > _LEVELS:
-        column = _parts(column)
+    column = column.reset_index(drop=True)
+    places = _places(column)
+    if places is not None and places.nunique() > _LEVELS:
+        column = _parts(column, places)
     named = column.map(cell_text).astype(object).where(column.notna().to_numpy(), MISSING)
     if named.nunique() > _MOST:
         raise InvalidInputError(
             f"by must make at most {_MOST} cohorts, got {named.nunique()}; join some of the levels"
         )
-    return named.reset_index(drop=True)
+    return named
 
 
-def _parts(column: pd.Series) -> pd.Series:
-    """Cut numbers at their quartiles, and name the parts by their ends."""
-    parts = pd.qcut(column.astype(np.float64), _PARTS, duplicates="drop")
-    ends = column.astype(np.float64).groupby(parts, observed=True).agg(["min", "max"])
+def _places(column: pd.Series) -> pd.Series | None:
+    """Return numbers in the order of a column's values; ``None`` where these have no order."""
+    if holds_dates(column):
+        return expand(column, str(column.name), zone_of(column, str(column.name)))["time"]
+    numbers = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+    return column.astype(np.float64) if numbers else None
+
+
+def _parts(column: pd.Series, places: pd.Series) -> pd.Series:
+    """Cut a column at the quartiles of its places, and name the parts by their ends."""
+    parts = pd.qcut(places, _PARTS, duplicates="drop")
+    ends = places.groupby(parts, observed=True).agg(["idxmin", "idxmax"])
     names = {
-        part: f"{cell_text(line['min'])} to {cell_text(line['max'])}"
+        part: " to ".join(map(cell_text, column.iloc[line.to_list()]))
         for part, line in ends.iterrows()
     }
     return parts.astype(object).map(names)

@@ -187,8 +187,8 @@ class Explanation:
         Parameters
         ----------
         by : str or array-like (n,)
-            The name of a feature, or one label for each row. Many different numbers are cut at
-            their quartiles; missing cells are a cohort of their own.
+            The name of a feature, or one label for each row. Many different numbers or dates
+            are cut at their quartiles; missing cells are a cohort of their own.
 
         Examples
         --------

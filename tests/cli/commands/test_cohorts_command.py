@@ -54,3 +54,13 @@ def test_what_makes_no_cohorts_is_refused(place):
     missing = run("cohorts", folder / "m", folder / "t.csv", "--by", "moon", "--class", "Gentoo")
     assert missing.exit_code == 1
     assert "moon" in missing.output
+
+
+def test_decisions_ask_for_a_class_in_words_of_the_command_line(place, tmp_path):
+    folder = place[0]
+    (tmp_path / "change.json").write_text('{"year": null}')
+    given = (folder / "m", folder / "t.csv", "--threshold", 0.5, "--out", tmp_path / "o.csv")
+    change = ("--change", tmp_path / "change.json", "--force")
+    for command in (("reasons", *given), ("recourse", *given, *change)):
+        assert "--class must choose one of ['Adelie'" in run(*command).output
+        done(*command, "--class", "Gentoo")  # the twin

@@ -48,6 +48,17 @@ def test_they_are_read_alone_and_survive_json(values):
 
 
 @pytest.mark.parametrize(
+    "values",
+    [[[1.0], [1.0, 2.0]], [[1.0], ["a"]], [[[1.0]], [[2.0]]], [[], [1.0]], [["a"], ["b", None]]],
+    ids=["lengths", "kinds", "nested", "empty", "gaps"],
+)
+def test_lists_that_are_neither_are_refused_with_both_ways_out(values):
+    with pytest.raises(InvalidInputError, match=r"Column 'x' must hold lists of text, .* got \["):
+        learned(values)
+    learned([[1.0], [2.0], None])  # the twin: equally many numbers
+
+
+@pytest.mark.parametrize(
     ("trained", "cell"),
     [(TAGS, "new"), (TAGS, [1.0]), (VECTORS, [1.0]), (VECTORS, ["a", "b"]), (VECTORS, [1, np.inf])],
 )

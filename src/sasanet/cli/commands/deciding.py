@@ -13,11 +13,13 @@ import typer
 from sasanet.cli import options
 from sasanet.cli.files.writing import check_format, check_free, open_writer
 from sasanet.cli.terminal import Terminal, command
+from sasanet.errors import InvalidInputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from sasanet.cli.files.model_rows import RowBatches
+    from sasanet.estimator.sasanet import SASANetModel
 
 
 class Side(StrEnum):
@@ -68,6 +70,7 @@ def reasons(
     from sasanet.explanation.decision import COLUMNS
 
     fitted = load_model(model, terminal)
+    _check_class(fitted, of_class)
     coded = read_object(codes, "--codes", '{"months": "R01"}')
     grouped = read_object(groups, "--groups", '{"address": ["street", "zip"]}')
 
@@ -124,6 +127,7 @@ def recourse(
     from sasanet.explanation.wording import cell_text
 
     fitted = load_model(model, terminal)
+    _check_class(fitted, of_class)
     allowed = _ranges(read_object(change, "--change", '{"months": {"from": 6, "to": 36}}'))
 
     def decide(X: pd.DataFrame) -> pd.DataFrame:
@@ -136,6 +140,15 @@ def recourse(
 
     batches = RowBatches(fitted, table, encoding, row_name, RECOURSE_COLUMNS)
     _write_lines(terminal, batches, out, decide, "changes")
+
+
+def _check_class(model: SASANetModel, of_class: str | None) -> None:
+    """Refuse to decide by several classes at once, in words of the command line."""
+    from sasanet.scale.output_columns import explained_outputs
+
+    # Of several quantiles none can be decided by, as the model itself says.
+    if not model.target_.quantiles and (classes := explained_outputs(model, of_class)):
+        raise InvalidInputError(f"--class must choose one of {classes}, got none of them.")
 
 
 def _ranges(change: dict[str, Any] | None) -> dict[str, Any]:

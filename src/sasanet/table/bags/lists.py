@@ -22,7 +22,7 @@ _NUMBERS = (int, float, np.integer, np.floating)
 
 
 def kind_of_lists(series: pd.Series) -> str:
-    """Return "tags", "vectors", or nothing for a column of other cells.
+    """Return "tags", "vectors", or nothing for a column of other cells; refuse other lists.
 
     Examples
     --------
@@ -39,7 +39,14 @@ def kind_of_lists(series: pd.Series) -> str:
     if all(isinstance(tag, str) for cell in cells for tag in cell):
         return "tags"
     length = len(cells.iloc[0])
-    return "vectors" if length and all(_is_vector(cell, length) for cell in cells) else ""
+    if length and all(_is_vector(cell, length) for cell in cells):
+        return "vectors"
+    other = next(cell for cell in cells if not (length and _is_vector(cell, length)))
+    raise InvalidInputError(
+        f"Column {series.name!r} must hold lists of text, which are tags, or lists of equally many "
+        f"numbers, which are vectors, got {short(cells.iloc[0])} and {short(other)}; make them one "
+        "of both, or drop the column."
+    )
 
 
 def _is_vector(cell: Any, length: int) -> bool:
