@@ -33,6 +33,13 @@ class Campaign:
         found: Callable[[int], Outcome] = import_module(f"torture.campaigns.{self.name}").run
         return found
 
+    def prepare(self) -> None:
+        """Make in this process what all cases share, such as a server, before any is timed."""
+        first: Callable[[], object] | None
+        first = getattr(import_module(f"torture.campaigns.{self.name}"), "prepare", None)
+        if first is not None:
+            first()
+
     def cases(self, size: str) -> int:
         """Return how many cases a size asks for."""
         return self.full if size == "full" else self.small

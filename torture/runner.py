@@ -35,6 +35,7 @@ def serve(name: str, connection: Connection) -> None:
     torch.set_num_threads(1)
     if CAMPAIGNS[name].in_memory and _MEMORY.is_dir():
         tempfile.tempdir = str(_MEMORY)
+    CAMPAIGNS[name].prepare()
     run = CAMPAIGNS[name].run
     while (seed := connection.recv()) is not None:
         connection.send(attempt(run, seed))

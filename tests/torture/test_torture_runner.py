@@ -57,6 +57,17 @@ def test_whatever_a_case_does_is_its_result_and_the_next_one_is_tried():
     assert [sum(result.counts.values()) for result in found] == [1, 0, 0, 0, 0, 0]
 
 
+def test_what_all_cases_share_is_made_before_the_first_is_timed(monkeypatch):
+    campaign = sys.modules["torture.campaigns.made"]
+    monkeypatch.setattr(campaign, "prepare", lambda: time.sleep(1.3), raising=False)
+    (found,) = runner.results(CAMPAIGN, [FINE], jobs=1)
+    assert (found.defect, found.seconds < 1) == ("", True)
+    monkeypatch.delattr(campaign, "prepare")
+    monkeypatch.setattr(campaign, "run", lambda _: misbehave(LATE))  # the twin: in the first case
+    (found,) = runner.results(CAMPAIGN, [FINE], jobs=1)
+    assert found.defect == "a case took 1 s"
+
+
 def test_two_workers_give_the_results_in_the_order_of_the_seeds():
     found = list(runner.results(CAMPAIGN, [RAISES, FINE, ENDS, FINE], jobs=2))
     assert [result.seed for result in found] == [RAISES, FINE, ENDS, FINE]
