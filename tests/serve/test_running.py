@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from sasanet.errors import InvalidInputError
-from sasanet.serve import Limits, batching, make_app
+from sasanet.serve import Limits, batching, inference, make_app
 from sasanet.serve.guard import JsonLines
 from sasanet.serve.registry import read_folders
 
@@ -61,6 +62,42 @@ def test_requests_that_come_together_are_computed_together_and_not_mixed_up(
         assert first.result().status_code == 200
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
     assert sorted(sizes) == [1, 1, 20]
+
+
+@pytest.mark.parametrize("verb", ["predict", "explain"])
+def test_batches_are_computed_in_few_sizes(client, models, to_records, monkeypatch, verb):
+    model, table = models["credit"]
+    computed, records = set(), to_records(table[:50])
+    kind = type(model)
+    for name in ("explain_cells", "predict_proba"):
+        own = getattr(kind, name)
+
+        def noted(self, rows, own=own):
+            computed.add(len(getattr(rows, "cells", rows)))
+            return own(self, rows)
+
+        monkeypatch.setattr(kind, name, noted)
+
+    def ask_all():
+        computed.clear()
+        for count in range(30, 51):
+            answer = client.post(f"/models/credit/{verb}", json=records[:count])
+            assert len(answer.json()["rows"]) == count
+        return answer.json()["rows"]
+
+    def counted():
+        text = client.get("/metrics").text
+        found = re.search(rf'sasanet_rows_total{{model="credit",verb="{verb}"}} (\d+)', text)
+        return int(found[1]) if found else 0
+
+    before = counted()
+    shares = [row["probabilities"]["1"] for row in ask_all()]
+    assert computed == {30, 32, 36, 40, 44, 48, 52}
+    assert counted() - before == sum(range(30, 51))  # those that fill up are nobody's
+    np.testing.assert_allclose(shares, model.predict_proba(table[:50])[:, 1], rtol=1e-5, atol=1e-5)
+    monkeypatch.setattr(inference, "few_sizes", np.arange)
+    ask_all()
+    assert len(computed) == 21  # the twin: every size
 
 
 def test_one_request_that_fails_does_not_spoil_its_neighbours(folders, monkeypatch, slow):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Places = NDArray[np.float32]  # encoded cells, [n, d] and the further parts of bags
 Masks = NDArray[np.bool_]
 _NO_TABLE = pd.DataFrame()
+_STEPS = 8  # sizes of batches between one power of two and the next
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,27 @@ class Answer:
     arrays: dict[str, Floats]
     reasons: list[list[str]] = field(default_factory=list)
     warnings: list[list[str]] = field(default_factory=list)
+
+    def first(self, n_rows: int) -> Answer:
+        """Return the answer for the first of the rows."""
+        arrays = {name: array[:n_rows] for name, array in self.arrays.items()}
+        return Answer(self.served, self.predictions[:n_rows], arrays, self.reasons[:n_rows])
+
+
+def few_sizes(n_rows: int) -> NDArray[np.intp]:
+    """Return positions of rows, the last one repeated until their number is one of few.
+
+    oneDNN makes code for every number of rows that it has not met and keeps it, about a megabyte
+    each: a process that answers batches of all sizes for days would grow by hundreds. Up to 16 rows
+    are computed as they are, and of more at most an eighth is computed for nothing.
+
+    Examples
+    --------
+    >>> few_sizes(3), len(few_sizes(17)), len(few_sizes(100))
+    (array([0, 1, 2]), 18, 104)
+    """
+    step = 2 ** max(0, (n_rows - 1).bit_length() - _STEPS.bit_length())
+    return np.minimum(np.arange(-(-n_rows // step) * step), n_rows - 1)
 
 
 def answer(queries: Sequence[Query], metrics: Metrics) -> list[Answer]:
@@ -92,11 +114,13 @@ def encode(served: Served, cells: Sequence[Sequence[Cell]]) -> EncodedTable:
 
 def _by_table(first: Query, cells: list[list[Cell]]) -> tuple[Answer, Places]:
     """Answer by the methods for tables: columns of several parts, and refined attributions."""
-    served = first.served
+    served, n_rows = first.served, len(cells[0])
     encoded = encode(served, cells)
+    if not first.n_orders:  # each row more would be refined too
+        encoded = encoded.take(few_sizes(n_rows))
     predictions, arrays = _predicted(served, encoded)
     if not first.explain:
-        return Answer(served, predictions, arrays), encoded.cells
+        return Answer(served, predictions, arrays).first(n_rows), encoded.cells[:n_rows]
     explanation = served.model.explain(encoded, n_orders=first.n_orders)
     arrays |= {
         "raw": explanation.prediction,
@@ -106,7 +130,7 @@ def _by_table(first: Query, cells: list[list[Cell]]) -> tuple[Answer, Places]:
     if explanation.error_std is not None:
         arrays["error_std"] = explanation.error_std
     reasons = explanation.all_reasons(first.n_reasons)
-    return Answer(served, predictions, arrays, reasons), encoded.cells
+    return Answer(served, predictions, arrays, reasons).first(n_rows), encoded.cells[:n_rows]
 
 
 def _by_cells(first: Query, cells: list[list[Cell]]) -> tuple[Answer, Places]:
@@ -114,9 +138,11 @@ def _by_cells(first: Query, cells: list[list[Cell]]) -> tuple[Answer, Places]:
     served = first.served
     assert served.reader is not None
     places = served.reader.read_columns(cells)
+    n_rows, batch = len(places), places[few_sizes(len(places))]
     if not first.explain:
-        return Answer(served, *_predicted(served, EncodedTable(_NO_TABLE, places))), places
-    values, raw = served.model.explain_cells(places)
+        predicted = _predicted(served, EncodedTable(_NO_TABLE, batch))
+        return Answer(served, *predicted).first(n_rows), places
+    values, raw = (found[:n_rows] for found in served.model.explain_cells(batch))
     predictions, arrays = _labelled(served, raw)
     base, single = np.broadcast_to(served.model.base_value_, raw.shape), raw.shape[1] == 1
     told = Told(served.names, served.model.target_.units, served.model.target_.output_names)
