@@ -96,6 +96,11 @@ def test_what_the_command_is_told_reaches_the_application(folders, monkeypatch):
     assert told["limits"] == Limits(rows=7, body_bytes=99, answer_seconds=0.5)
     assert (told["log_bodies"], told["docs"], told["threads"]) == (True, True, 2)
     assert (told["host"], told["keys"]) == ("127.0.0.1", None)
+    open_words = "--host 0.0.0.0 --port 81 --insecure --certificate c.pem --certificate-key k.pem"
+    result = run("serve", folders[0], *open_words.split())
+    assert "Serving at https://0.0.0.0:81" in result.output
+    assert (told["host"], told["port"]) == ("0.0.0.0", 81)
+    assert (str(told["certificate"]), str(told["certificate_key"])) == ("c.pem", "k.pem")
     run("serve", folders[0])
     assert (told["origins"], told["log_bodies"], told["docs"]) == ((), False, False)
     assert told["limits"] == Limits()

@@ -132,6 +132,7 @@ async def _lifespan(server: Server, reload_seconds: float, app: FastAPI) -> Asyn
     """Answer requests while the application runs; all of them are answered before it ends."""
     del app
     server.batcher = Batcher(server.limits, server.metrics)
+    server.desk.open()
     # Reading and writing JSON wait for each other anyway; more threads would only hold more memory.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2, "sasanet-json"))
     tasks = [

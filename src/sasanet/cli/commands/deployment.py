@@ -114,7 +114,9 @@ def explore(
     grouped = read_object(groups, "--groups", '{"address": ["street", "zip"]}')
     name = model.resolve().name
     app = room.make_app(
-        [model], explored={name: room.Explored(rows, grouped)}, hosts=("127.0.0.1", "localhost")
+        [f"{name}={model}"],
+        explored={name: room.Explored(rows, grouped)},
+        hosts=("127.0.0.1", "localhost"),
     )
     port = port or free_port()
     terminal.note(f"Open http://127.0.0.1:{port}; Ctrl-C stops.")

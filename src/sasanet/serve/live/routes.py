@@ -42,6 +42,10 @@ class Desk:
     ) -> None:
         self.registry, self.limits, self.metrics, self.ask = registry, limits, metrics, ask
         self._explored = dict(explored)
+        self.open()
+
+    def open(self) -> None:
+        """Begin, also after an end: an application may be started again."""
         self._waiting = 0
         self._thread = ThreadPoolExecutor(1, "sasanet-questions")
 
