@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 from fastapi.testclient import TestClient
 from typer.testing import CliRunner
 
@@ -77,6 +78,34 @@ def test_it_starts_the_server_with_keys(monkeypatch, tmp_path, folders):
     assert shlex.join(words).startswith("sasanet serve")
 
 
+def recipe(begins):
+    """Return a recipe of the guide, by its first words."""
+    return re.search(rf"```text\n({re.escape(begins)}.*?)```", GUIDE, re.DOTALL)[1]
+
+
+def check_kserve(text, ask):
+    """The recipe mounts what the image reads, and probes a route that needs no key."""
+    (one,) = yaml.safe_load(text)["spec"]["predictor"]["containers"]
+    mounted = {mount["mountPath"] for mount in one["volumeMounts"]}
+    assert "/keys" in json.loads(value_of("ENTRYPOINT")[0])
+    assert mounted == {"/models", "/keys"}
+    assert all(path.startswith("/models/") for path in one["args"])
+    probe = one["readinessProbe"]["httpGet"]
+    assert [str(port["containerPort"]) for port in one["ports"]] == value_of("EXPOSE")
+    assert str(probe["port"]) == value_of("EXPOSE")[0]
+    assert ask(probe["path"]).status_code == 200
+
+
+def test_the_recipe_for_kserve_fits_the_image(folders):
+    text, (_, line) = recipe("apiVersion"), room.make_key("shop")
+    assert len(text.splitlines()) <= 20
+    with TestClient(room.make_app(folders, keys=room.Keys([line]))) as client:
+        check_kserve(text, client.get)
+        for old, new in (("/v2/health/ready", "/models"), ("mountPath: /keys", "mountPath: /key")):
+            with pytest.raises(AssertionError):  # the twins
+                check_kserve(text.replace(old, new), client.get)
+
+
 class Decorators:
     """What the recipe needs of BentoML, which is not installed here: two decorators."""
 
@@ -95,7 +124,7 @@ def test_the_recipe_for_bentoml_explains_rows(models, monkeypatch, tmp_path):
     model.save(tmp_path / "model")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "bentoml", Decorators)
-    code = re.search(r"```text\n(import bentoml.*?)```", GUIDE, re.DOTALL)[1]
+    code = recipe("import bentoml")
     exec(code, found := {})
     row = {"months": 24, "status": table["status"].iloc[0]}
     (answer,) = found["Credit"]().explain([row])

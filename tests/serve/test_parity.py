@@ -11,7 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 import bag_models
-from sasanet import SASANetClassifier, SASANetRegressor
+from sasanet import Architecture, SASANetClassifier, SASANetRegressor
 from sasanet.datasets import (
     make_discrete,
     make_gaussian_linear,
@@ -19,6 +19,7 @@ from sasanet.datasets import (
     make_gaussian_quadratic,
 )
 from sasanet.serve import make_app
+from sasanet.table.bags import ids
 
 QUICK = {"random_state": 0, "max_epochs": 1, "teacher_weight": 0}
 N_ROWS = 8
@@ -47,6 +48,23 @@ def quickly(known):
     return kind(**QUICK).fit(known.X, y), known.X
 
 
+def learned():
+    """Return a model whose learned Shapley module explains, and rows."""
+    known = make_gaussian_probit(300, n_features=12)
+    model = SASANetClassifier(**QUICK).fit(known.X, known.y)
+    return model.learn_attributions(known.X, n_rows=200), known.X
+
+
+def by_shop(table):
+    """Return a model of a column of ids, rows with an unseen one among them."""
+    shops = [f"shop {i}" for i in range(100)] * 2
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ids, "MOST_LEVELS", 50)
+        model = SASANetRegressor(**QUICK).fit(table.assign(shop=shops), table["size"].fillna(0))
+    assert model.encoder_.columns[-1].kind == "ids"
+    return model, table.assign(shop=["shop 3", "new", None, *shops[3:]])
+
+
 @pytest.fixture(scope="module")
 def served(models):
     """Return models by name, each with rows."""
@@ -56,6 +74,7 @@ def served(models):
     tables |= {"synthetic_quadratic": make_gaussian_quadratic(200, n_features=4)}
     tables |= {"synthetic_discrete": make_discrete(200)}
     quantiles = SASANetRegressor(objective="quantile", quantile=(0.1, 0.5), **QUICK)
+    several = SASANetClassifier(Architecture(members=2), **QUICK).fit(table, counts % 3)
     return models | {name: quickly(known) for name, known in tables.items()} | {
         "bags": (bag_models.fitted(), bag_models.table()),
         "codes": (
@@ -63,13 +82,16 @@ def served(models):
             table,
         ),
         "rates": (SASANetRegressor(objective="poisson", **QUICK).fit(table, counts), table),
+        "learned": learned(),
+        "members": (several, table),
+        "ids": by_shop(table),
         "quantiles": (quantiles.fit(table, counts.astype(float)), table),
     }  # fmt: skip
 
 
 NAMES = (
     "credit", "birds", "mass", "synthetic_probit", "synthetic_linear", "synthetic_quadratic",
-    "synthetic_discrete", "bags", "codes", "rates", "quantiles",
+    "synthetic_discrete", "bags", "codes", "rates", "learned", "members", "ids", "quantiles",
 )  # fmt: skip
 
 
