@@ -12,6 +12,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars
 import pyarrow
 import pytest
 
@@ -116,9 +117,9 @@ def test_03_a_refused_fit_leaves_no_trace():
 # --- medium ----------------------------------------------------------------------------------
 
 
-def test_07_whole_numbers_beside_a_null_keep_every_digit():
-    codes = [*[2**53, 2**53 + 1] * 19, 2**53, None]
-    whole = pyarrow.table({"code": codes})
+@pytest.mark.parametrize("make", [pyarrow.table, polars.DataFrame])
+def test_07_whole_numbers_beside_a_null_keep_every_digit(make):
+    whole = make({"code": [*[2**53, 2**53 + 1] * 19, 2**53, None]})
     model = quick(max_epochs=60, categorical_features=["code"]).fit(whole, Y)
     found = raw(model, whole)
     assert abs(found[0] - found[1]) > 1e-3
