@@ -69,10 +69,13 @@ $(LOWEST)/.ready: pyproject.toml constraints.txt tools/lowest_versions.py
 	touch $@
 
 # What a release stands on: a bill of materials (CycloneDX) of the environment in dist, then the known vulnerabilities of
-# its packages. Fails where a package has one, and where the package index cannot be asked.
+# its packages. Fails where a package has one, and says so where the package index, which knows them, cannot be asked.
+ASK_INDEX := import requests; requests.get("https://pypi.org/pypi/pip/24.0/json", timeout=60).raise_for_status()
 dependencies: $(READY) $(RELEASE)/.ready
 	mkdir -p dist
 	$(RELEASE)/bin/cyclonedx-py environment $(VENV) --output-file dist/bill-of-materials.json
+	@$(RELEASE)/bin/python -c '$(ASK_INDEX)' 2> /dev/null || { echo "dist/bill-of-materials.json is written, but nobody was asked" \
+		"for known vulnerabilities: pypi.org does not answer from here for single releases"; exit 1; }
 	$(RELEASE)/bin/pip-audit --strict --skip-editable --path $$($(BIN)/python -c "import site; print(site.getsitepackages()[0])")
 
 $(RELEASE)/.ready: constraints.txt
