@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from torture.registry import CAMPAIGNS, Campaign
+from torture.registry import CAMPAIGNS, TENTHS, Campaign
 from torture.results import RESULTS, Found, load_found
 
 PAGE = Path(__file__).parent.parent / "docs" / "measured" / "reliability.md"
@@ -21,6 +21,9 @@ on machines that had other work, and on which a campaign stood still at times.
 A case ends well with a right answer or with one clear sentence (a `SasanetError`). Everything else
 is a defect: another exception, NaN, a hang, memory beyond the bound, a lost or half-written file, a
 script that runs.
+
+Asked is what a release must have seen. The package grew while cases ran: states says over how many
+versions of it, which the files name by their checksums.
 """
 _TESTS = Path(__file__).parent.parent / "tests" / "torture"
 _FINDING = re.compile(r"^def test_(\d\d)_(\w+)\(", re.MULTILINE)
@@ -61,14 +64,26 @@ def _findings() -> str:
 
 
 def _overview(found: dict[str, Found]) -> str:
-    header = ("campaign", "cases", "defects", "seconds of work", "slowest, s", "largest, MiB")
-    lines = [f"| {' | '.join(header)} |", "|---|---|---|---|---|---|"]
+    header = ["campaign", "asked", "run", "defects", "states"]
+    header += ["seconds of work", "slowest, s", "largest, MiB"]
+    lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
     for name, part in found.items():
+        campaign = CAMPAIGNS[name]
         lines.append(
-            f"| [{name}](#{name}) | {part.cases:,} | {len(part.defects)} | {part.seconds:,.0f} | "
+            f"| [{name}](#{name}) | {campaign.asked or '–'} | {_run(campaign, part)} | "
+            f"{len(part.defects)} | {len(part.code)} | {part.seconds:,.0f} | "
             f"{part.slowest_seconds:.1f} | {part.largest_case_mib:.0f} |"
         )
     return "\n".join(lines) + "\n"
+
+
+def _run(campaign: Campaign, found: Found) -> str:
+    """Return how much was run, in the unit of what was asked."""
+    if campaign.unit == "rounds":
+        return f"{sum(found.counts.values()):,} rounds"
+    if campaign.unit == "seconds":
+        return f"{found.counts[TENTHS] / 10:,.0f} s"
+    return f"{found.cases:,}"
 
 
 def _section(campaign: Campaign, found: Found) -> str:

@@ -5,6 +5,7 @@ import os
 import sys
 import time
 import types
+from collections import Counter
 
 import pytest
 
@@ -12,7 +13,7 @@ from torture import runner
 from torture.case import Outcome, Result
 from torture.clock import RunningClock
 from torture.page import PAGE, make_page
-from torture.registry import CAMPAIGNS, Campaign
+from torture.registry import CAMPAIGNS, TENTHS, Campaign
 from torture.results import RESULTS, Found, load_found
 
 FINE, ENDS, HANGS, RAISES, HOLDS, LATE = range(6)
@@ -125,6 +126,17 @@ def test_a_page_shows_defects_and_their_seeds(tmp_path):
     assert "| defect | 25 |" in page
     assert "- 7: `boom ·7··`" in page
     assert "- … and 5 more" in page
+
+
+def test_a_page_counts_what_was_asked_for(tmp_path):
+    Found("concurrent", cases=2, counts=Counter(saved=300, loaded=1_000)).save(tmp_path)
+    Found("threads", cases=4, counts=Counter({TENTHS: 305, "fit, as alone": 9})).save(tmp_path)
+    code = Counter(abc=5, abd=1)
+    Found("kills", cases=6, counts=Counter(old=6), code=code).save(tmp_path)
+    page = make_page(tmp_path)
+    assert "| 50,000 rounds | 1,300 rounds | 0 | 0 |" in page
+    assert "| 300 s of eight threads | 30 s | 0 | 0 |" in page
+    assert "| 1,000, with those of survival | 6 | 0 | 2 |" in page
 
 
 def test_a_pause_of_the_whole_process_is_no_hang(monkeypatch):

@@ -21,10 +21,10 @@ from sasanet import SASANetClassifier, SASANetRegressor
 from torture.case import Outcome, describe, expect
 from torture.draw import Draw
 from torture.models import TINY, raw, small_model, tiny
+from torture.registry import TENTHS
 
 N_THREADS = 8
 _JOBS = 24
-TENTHS = "(tenths of a second of eight threads at work)"
 Job = Callable[[], Any]
 
 
