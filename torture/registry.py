@@ -147,9 +147,9 @@ CAMPAIGNS = {
         ),
         Campaign(
             "faults",
-            "an exception at a random call, input or output of files, or part of a training step, "
-            "inside fit with and without a checkpoint, partial_fit, save, load, report, explain "
-            "and explain_batches",
+            "an exception at a random call inside fit with and without a checkpoint, partial_fit, "
+            "save, load, report, explain and explain_batches, and once at each input or output of "
+            "files and each function of a training step",
             "the state before or the state after, nothing between; where a call can go on, it does",
             small=100,
             full=5_000,

@@ -253,6 +253,17 @@ def test_faults():
     assert defects("faults", range(8)) == {}
 
 
+def test_faults_take_every_place_of_files_and_steps_in_turn(monkeypatch):
+    counts = {("fit", faults.STEPS): 3, ("save", faults.FILES): 2}
+    monkeypatch.setattr(faults, "_n_places", lambda *pair: counts.get(pair, 0))
+    faults._in_turn.cache_clear()
+    first = faults.N_RANDOM
+    found = [faults._draw_place(Draw("faults", seed), seed) for seed in range(first, first + 5)]
+    faults._in_turn.cache_clear()
+    steps = [("fit", faults.STEPS, k) for k in (1, 2, 3)]
+    assert found == [*steps, *(("save", faults.FILES, k) for k in (1, 2))]
+
+
 def test_faults_that_find_the_old_model_gone_are_noticed(monkeypatch):
     write_files = model_folder.write_files
 
