@@ -249,6 +249,9 @@ def test_threads_that_share_a_buffer_are_noticed(monkeypatch):
 # --- inside ----------------------------------------------------------------------------------
 
 
+# A fault between opening a file and entering its block leaves it to the garbage collector.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_faults():
     assert defects("faults", range(8)) == {}
 
@@ -264,6 +267,8 @@ def test_faults_take_every_place_of_files_and_steps_in_turn(monkeypatch):
     assert found == [*steps, *(("save", faults.FILES, k) for k in (1, 2))]
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_faults_that_find_the_old_model_gone_are_noticed(monkeypatch):
     write_files = model_folder.write_files
 
