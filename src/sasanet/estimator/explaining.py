@@ -93,7 +93,7 @@ class ExplainingModel(CertifiedModel):
         Explanation
             ``base_values + values.sum(axis=1)`` is the prediction in these units.
         """
-        effort = read_effort(n_orders, max_error)
+        effort, groups = read_effort(n_orders, max_error), None if groups == {} else groups
         table, cells = self._encode(X)
         game = self._game(groups, units)
         self._check_within(within, groups, effort)
@@ -139,7 +139,7 @@ class ExplainingModel(CertifiedModel):
         """Return the game to explain: the network's own, or with other players or units."""
         self._check_explains()
         self._check_units(units)
-        if groups is None and units == "raw":
+        if (groups is None or groups == {}) and units == "raw":
             return self.network_
         base = torch.tensor(self.target_.base, dtype=torch.float64)
         link = None if units == "raw" else Link(base, is_rate=units == "response")
