@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 import pandas as pd
 
 from sasanet import Architecture, SASANetClassifier, SASANetRegressor
+from sasanet.objectives import POWERS
+from sasanet.table.bags import ids
 from torture.case import expect
 
 TINY = Architecture(width=8, marginal_layers=(4,), n_knots=8)
@@ -36,16 +39,64 @@ def small_model(seed: int = 0, n_classes: int = 2, **fields: Any) -> tuple[Any, 
     )
     table.loc[random.random(n) < 0.1, "income"] = np.nan
     kind: Any = SASANetClassifier if n_classes else SASANetRegressor
-    y = random.integers(0, n_classes, n) if n_classes else random.normal(5, 2, n)
+    y = random.integers(0, n_classes, n) if n_classes else np.abs(random.normal(5, 2, n))
     if n_classes:
         y[:n_classes] = np.arange(n_classes)
     return tiny(kind, seed, **fields).fit(table[:40], y[:40]), table[40:]
 
 
+def models_of_every_kind() -> Iterator[tuple[Any, pd.DataFrame]]:
+    """Yield small fitted models whose saved fields differ, and rows that they have not seen."""
+    shape = vars(TINY)
+    context = {"attribution": "context", "attribution_layers": (4,), "attribution_steps": 1}
+    audited, X = small_model(2, 2)
+    audited.audit(X, n_rows=4, n_orders=4)
+    yield audited, X
+    learned, X = small_model(4, 3)
+    yield learned.learn_attributions(X, n_rows=200, time_limit=0.2), X
+    for n_classes, fields in (
+        (3, {"class_weight": {0: 1.0, 1: 2.0, 2: 0.5}}),
+        (2, {"network": Architecture(**shape | context), "min_level_count": 2}),
+        (2, {"network": Architecture(**shape | {"members": 2}), "class_weight": "balanced"}),
+        (0, {"categorical_features": ["age"]}),
+        (0, {"monotonic_cst": {"age": 1, "income": -1}}),
+        (0, {"objective": "tweedie"}),
+        (0, {"objective": "quantile", "quantile": [0.1, 0.5, 0.9]}),
+        (0, {"objective": "huber", "network": Architecture(**shape | {"numbers": "mlp"})}),
+    ):
+        yield small_model(n_classes, n_classes, **fields)
+    yield _model_of_bags()
+
+
+def _model_of_bags() -> tuple[Any, pd.DataFrame]:
+    """Return a model of dates, tags, vectors, text and ids."""
+    random, n = np.random.default_rng(0), 60
+    words = ["the", "lid", "came", "broken", "late"]
+    hours = pd.to_timedelta(random.integers(0, 9_000, n), unit="h")
+    table = pd.DataFrame(
+        {
+            "posted": pd.Series((pd.Timestamp("2024-01-01") + hours).tz_localize("Europe/Rome")),
+            "tags": [["new"] * (i % 2) + ["sale"] * (i % 3 == 0) for i in range(n)],
+            "vector": random.normal(size=(n, 3)).tolist(),
+            "note": [" ".join(random.choice(words, 6)) + f" {i}" for i in range(n)],
+            "id": [f"id {i % 30}" for i in range(n)],
+        }
+    )
+    kept, ids.MOST_LEVELS = ids.MOST_LEVELS, 20  # so few levels are ids here
+    try:
+        model = tiny(SASANetRegressor).fit(table[:40], random.normal(size=n)[:40])
+    finally:
+        ids.MOST_LEVELS = kept
+    return model, table[40:]
+
+
 def raw(model: Any, X: Any) -> Any:
-    """Return raw predictions, (n,) or (n, C)."""
-    name = "decision_function" if hasattr(model, "decision_function") else "predict"
-    return getattr(model, name)(X)
+    """Return raw predictions, (n,) or (n, C): of rates their logarithms."""
+    if hasattr(model, "decision_function"):
+        return model.decision_function(X)
+    found = model.predict(X)
+    with np.errstate(divide="ignore"):
+        return np.log(found) if model.target_.objective in POWERS else found
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,31 @@ def test_attributions_add_up_to_the_log_rate(claims, objective):
     assert model.score(X, y, exposure=exposure) == pytest.approx(score)
 
 
+@pytest.mark.parametrize("objective", POWERS)
+def test_rates_that_are_all_equal_have_a_score(objective):
+    X = np.arange(40.0).reshape(-1, 1)
+    model = SASANetRegressor(objective=objective, **QUICK).fit(X, np.full(40, 3.5))
+    assert model.score(X, np.full(40, 3.5)) in (0.0, 1.0)
+    weights = np.arange(40) % 2  # rows that do not count may be other ones
+    y = np.where(weights, 3.5, 7.0)
+    assert model.score(X, y, sample_weight=weights) in (0.0, 1.0)
+    assert model.score(X, y) < 0.1  # the twin, not all equal
+
+
+@pytest.mark.parametrize("objective", POWERS)
+@pytest.mark.parametrize("size", [1e-300, 1e306, 5e307])
+def test_rates_of_any_size_are_finite(objective, size):
+    X = np.arange(40.0).reshape(-1, 1)
+    y = np.where(X[:, 0] > 20, size, size * 1e-3)
+    model = SASANetRegressor(objective=objective, **QUICK).fit(X, y)
+    far = np.exp(np.linspace(0, 700, 40)).reshape(-1, 1)
+    assert np.isfinite(model.predict(far)).all()
+    assert np.isfinite(model.score(X, y))
+    assert model.target_.to_target(np.array([720.0])) < np.inf
+    with np.errstate(over="ignore"):
+        assert np.exp(720.0) == np.inf  # the twin
+
+
 def test_known_rates_are_found(claims):
     X, y, exposure, rates = claims
     settings = QUICK | {"objective": "poisson", "max_epochs": 12}
@@ -136,6 +161,15 @@ def test_saved_models_are_the_same(claims, fitted, tmp_path):
     saved = json.loads(json.dumps(describe(fitted, "0" * 64)))
     saved["target"]["objective"] = "cubic"
     with pytest.raises(SavedFileError, match="as objective"):
+        read_model(saved)
+
+
+@pytest.mark.parametrize("change", [{"base": [1e18]}, {"base": [-1e5]}, {"scale": 2.0}])
+def test_a_saved_rate_must_be_one_that_training_can_give(fitted, change):
+    saved = json.loads(json.dumps(describe(fitted, "0" * 64)))
+    read_model(saved)
+    saved["target"].update(change)
+    with pytest.raises(SavedFileError, match="logarithm of a rate"):
         read_model(saved)
 
 

@@ -158,6 +158,7 @@ def reseal(folder, change):
         (lambda d: d["architecture"].update(width=3), "does not describe"),
         (lambda d: d["architecture"].update(marginal="evil"), "got 'evil'"),
         (lambda d: d["encoder"]["columns"].pop(), "6 finite importances"),
+        (lambda d: d["encoder"].pop("named"), r"got \['categorical_features', "),
         (lambda d: d.update(weights="../../elsewhere"), "a SHA-256 as weights"),
         (lambda d: d.update(weights="0" * 64), "are missing"),
     ],

@@ -20,12 +20,12 @@ import pandas as pd
 from safetensors.torch import load as read_tensors
 from safetensors.torch import save as write_tensors
 
-from sasanet import Architecture, load
+from sasanet import load
 from sasanet.checksums import sealed
 from sasanet.errors import SasanetError, SavedFileError
 from torture.case import REFUSED, Outcome, check_sentence, expect, watched_warnings
 from torture.draw import Draw
-from torture.models import TINY, check_sums, raw, same_answers, small_model
+from torture.models import check_sums, models_of_every_kind, raw, same_answers
 
 SAME, ANOTHER = "the same model", "another model that works"
 OVERFLOWING = "another model, of huge numbers that were put in"
@@ -39,16 +39,9 @@ _VALUES: tuple[Any, ...] = (
 
 @functools.cache
 def _saved() -> tuple[tuple[Path, Any, pd.DataFrame], ...]:
-    """Return a few models, each with its directory and rows to ask it about."""
-    context = Architecture(
-        **vars(TINY)
-        | {"attribution": "context", "attribution_layers": (4,), "attribution_steps": 1}
-    )
+    """Return models of every kind, each with its directory and rows to ask it about."""
     kept: list[tuple[Path, Any, pd.DataFrame]] = []
-    for n_classes, fields in ((2, {}), (3, {}), (0, {}), (2, {"network": context})):
-        model, X = small_model(n_classes, n_classes, **fields)
-        if not kept:
-            model.audit(X, n_rows=4, n_orders=4)
+    for model, X in models_of_every_kind():
         folder = Path(tempfile.mkdtemp(prefix="torture-models-"))
         model.save(folder)
         kept.append((folder, model, X[:5]))

@@ -15,6 +15,7 @@ import pandas as pd
 
 from sasanet import SASANetClassifier, SASANetRegressor, load
 from sasanet.errors import SasanetError
+from sasanet.objectives import OBJECTIVES, POWERS
 from torture.case import REFUSED, RIGHT, Outcome, check_sentence, expect, watched_warnings
 from torture.draw import Draw
 from torture.inputs import labels
@@ -42,6 +43,8 @@ def run(seed: int) -> Outcome:
         model.set_params(teacher_weight=0.5)
     elif draw.happens(0.3):
         model.set_params(**_other_settings(draw))
+    if not trouble and draw.happens(0.2):
+        y = _give_another_loss(draw, model, y)
     with watched_warnings():
         try:
             model.fit(table.train, y.y, sample_weight=weights.y)
@@ -59,6 +62,21 @@ def _draw_labels(draw: Draw, n: int, classes: bool, bad: bool) -> labels.Labels:
     if classes:
         return (labels.draw_bad_classes if bad else labels.draw_classes)(draw, n)
     return (labels.draw_bad_quantities if bad else labels.draw_quantities)(draw, n)
+
+
+def _give_another_loss(draw: Draw, model: Any, y: labels.Labels) -> labels.Labels:
+    """Let a model be fitted to another loss, and return labels that it is meant for."""
+    if isinstance(model, SASANetClassifier):
+        model.set_params(class_weight="balanced")
+        return y
+    model.set_params(objective=(objective := draw.one_of(OBJECTIVES)))
+    if objective == "quantile":
+        model.set_params(quantile=draw.one_of((0.9, (0.1, 0.5, 0.9))))
+    if objective not in POWERS:
+        return y
+    rates = np.abs(np.asarray(y.y, dtype=np.float64).ravel())
+    rates[0] = max(rates[0], 1.0)  # one that counts must be above 0
+    return labels.Labels(np.maximum(rates, 1e-3) if objective == "gamma" else rates)
 
 
 def _other_settings(draw: Draw) -> dict[str, Any]:

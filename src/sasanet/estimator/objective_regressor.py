@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score
+from sklearn.metrics import d2_pinball_score, d2_tweedie_score, mean_tweedie_deviance, r2_score
 
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError
@@ -16,7 +16,7 @@ from sasanet.estimator.fitting.given import Given
 from sasanet.network.architecture import find_architecture
 from sasanet.objectives import POWERS, UNSOFTENED, read_objective
 from sasanet.table.quantities import per_exposure, read_exposure, read_quantity
-from sasanet.table.target import Target
+from sasanet.table.target import Target, read_numbers, unit_of
 from sasanet.teachers import read_teachers
 from sasanet.validation import our_refusals, read_real
 
@@ -159,9 +159,12 @@ class ObjectiveRegressor(ContinuingRegressor):
             self._check_takes_exposure(target.objective)
             y, sample_weight = per_exposure(y, sample_weight, exposure)
         with our_refusals():
+            if target.has_log_link or target.quantiles:  # a share has no unit; sums may overflow
+                y = read_numbers(y)
+                unit = unit_of(y)
+                y, found = y / unit, found / unit
             if target.has_log_link:
-                power = POWERS[target.objective]
-                return float(d2_tweedie_score(y, found, sample_weight=sample_weight, power=power))
+                return _share_of_deviance(y, found, sample_weight, POWERS[target.objective])
             if target.quantiles:
                 columns = found.reshape(len(found), -1).T
                 pairs = zip(columns, target.quantiles, strict=True)
@@ -180,6 +183,15 @@ class ObjectiveRegressor(ContinuingRegressor):
         is_text = isinstance(self.objective, str)
         tags.target_tags.positive_only = is_text and self.objective in POWERS
         return tags
+
+
+def _share_of_deviance(y: Floats, found: Floats, weights: Any, power: float) -> float:
+    """Return D²; of equal labels, which a constant predicts exactly, 1 or 0 as R² has it."""
+    left = mean_tweedie_deviance(y, found, sample_weight=weights, power=power)
+    counted = y if weights is None else y[np.asarray(weights) > 0]
+    if np.ptp(counted) == 0:
+        return float(left == 0)
+    return float(d2_tweedie_score(y, found, sample_weight=weights, power=power))
 
 
 def _rates(validation: Any) -> tuple[Any, ...]:

@@ -19,10 +19,10 @@ from sasanet.errors import InvalidInputError, SavedFileError
 from sasanet.estimator.sasanet import SASANetClassifier, SASANetModel, SASANetRegressor
 from sasanet.network.architecture import Architecture, can_be_monotone
 from sasanet.network.attribution.distilled import DistilledAttribution
-from sasanet.objectives import OBJECTIVES
+from sasanet.objectives import OBJECTIVES, POWERS
 from sasanet.table.columns import Columns
 from sasanet.table.encoder import TableEncoder
-from sasanet.table.target import Target
+from sasanet.table.target import LARGEST_LOG, SMALLEST_LOG, Target
 from sasanet.training.distillation import KINDS
 
 FORMAT = 1
@@ -201,6 +201,9 @@ def _read_target(saved: Mapping[str, Any], kind: str) -> Target:
     expect(rising, "quantiles that rise between 0 and 1", quantiles)
     n_outputs = len(labels) if task == "multiclass" else max(1, len(quantiles))
     expect(len(base) == n_outputs, f"a base of {n_outputs} numbers", base)
+    if objective in POWERS:
+        rate = SMALLEST_LOG <= base[0] <= LARGEST_LOG
+        expect(rate and scale == 1, "the logarithm of a rate as base", [base, scale])
     levels = tuple(map(float, quantiles))
     bases = tuple(map(float, base))
     rising = not quantiles or all(a < b for a, b in pairwise(bases))

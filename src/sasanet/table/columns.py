@@ -144,8 +144,8 @@ def expect(holds: Any, what: str, value: object) -> None:
 
 def read_fields(saved: Any, names: tuple[str, ...]) -> list[Any]:
     """Return the values of these fields, which must be all there are."""
-    complete = isinstance(saved, dict) and set(saved) == set(names)
-    expect(complete, f"there must be the fields {', '.join(names)}", saved)
+    found = sorted(saved) if isinstance(saved, dict) else saved
+    expect(found == sorted(names), f"there must be the fields {', '.join(names)}", found)
     return [saved[name] for name in names]
 
 

@@ -27,6 +27,7 @@ from sasanet.validation import our_refusals
 
 _LARGEST = 5e307  # of a target: a prediction may lie some standard deviations beyond
 _LARGEST_SCORE = 1e15
+LARGEST_LOG, SMALLEST_LOG = 709.78, -744.45  # of a number that float64 can hold
 _DATES = (dt.date, dt.timedelta, np.datetime64, np.timedelta64)
 
 
@@ -120,7 +121,8 @@ class Target:
 
     def to_target(self, raw: Floats) -> Floats:
         """Return raw predictions of a regression in the target's units: any shape."""
-        return np.exp(raw) if self.has_log_link else raw
+        # The largest rates of all are far beyond any that was seen, and no reason for infinity.
+        return np.exp(np.minimum(raw, LARGEST_LOG)) if self.has_log_link else raw
 
     def read(self, y: Any) -> Floats:
         """Return other labels of the same task as the network reads them."""
