@@ -32,6 +32,7 @@ from sasanet.teachers import SoftLabels, read_teachers
 from sasanet.training.hyperparameters import SASANetHyperparameters, resolve
 from sasanet.training.loop import Phase
 from sasanet.training.phases import sasanet_phases
+from sasanet.training.widths import correct_widths
 
 
 class SASANetModel(OneRowModel, DecidingModel):
@@ -111,7 +112,8 @@ class SASANetModel(OneRowModel, DecidingModel):
         """Mix the labels with a panel's predictions; how clear they are decides how to train."""
         directions = find_directions(self.monotonic_cst, data.encoder, data.target.task)
         data = replace(data, directions=directions)
-        soft = soft_labels.soften(data, settings, self.teachers, (table, y))
+        clarity_alone = bool(data.target.quantiles) and self.teacher_weight == "auto"
+        soft = soft_labels.soften(data, settings, self.teachers, (table, y), clarity_alone)
         settings = self._resolve(data.n_rows, soft)
         by_rule = self.max_epochs == "auto" and data.validation is None
         yardstick = soft_labels.make_yardstick(data, soft) if by_rule else None
@@ -128,7 +130,10 @@ class SASANetModel(OneRowModel, DecidingModel):
         return sasanet_phases(settings, data.n_trained, data.validation, objective)
 
     def _finish(self, network: SASANet, data: FitData) -> dict[str, Any]:
-        """Measure the importance of every feature: mean |φ| over training rows and classes."""
+        """Correct the widths of intervals; measure mean |φ| over training rows and classes."""
+        if data.validation is not None:
+            objective = data.objective(network.architecture.full_share)
+            correct_widths(network, data.validation, objective, data.fellows)
         if network.attribution is None:
             return {}
         sizes = mean_attributions(network, data, float(self.time_limit))

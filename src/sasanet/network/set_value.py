@@ -159,6 +159,19 @@ class SetValue(RemembersTables):
         # ρ(b) − ρ(b) is zero only up to rounding; v(∅) must be exactly φ0.
         return values * coalitions.any(2)[..., None, None]
 
+    def raw_values(self, cells: Tensor, coalitions: Tensor) -> Tensor:
+        """Return every member's outputs before the cap or :class:`Ladder`, as member_values."""
+        plain = SetFunction(self.rho, self.bias, math.inf)
+        return plain.value_of_sums(self._sums(cells, coalitions))
+
+    @torch.no_grad()
+    def scale_outputs(self, factors: Tensor) -> None:
+        """Multiply what stands before the cap or :class:`Ladder`: of every output k by factor k."""
+        last = self.rho[-1]
+        assert isinstance(last, nn.Linear)
+        last.weight.mul_(factors[:, None])
+        last.bias.mul_(factors)
+
     def values_with_complement(
         self, cells: Tensor, present: Tensor, kept: Tensor, others: Tensor | None = None
     ) -> Tensor:

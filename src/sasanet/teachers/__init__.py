@@ -4,6 +4,7 @@
   levels and products · ``own``: the user's estimators
 - ``stacking``: one prediction from several · ``panel``: folds, time, and the mixed labels
 - ``augmentation``: further rows for small tables, which teachers label
+- ``clarity``: how clear labels are that no teacher softens, those of quantiles
 """
 
 from sasanet.teachers.own import make_teachers, read_teachers

@@ -37,6 +37,9 @@ augmented rows            8 for each           none (``teachers/augmentation.py`
 validation_fraction       0                    0
 ========================  ===================  ===================================================
 
+Labels of quantiles are not softened, but trees tell how clear they are (``teachers/clarity.py``),
+which decides about dropout and knots; how long to train does not depend on it there.
+
 Where the rules fall short, the table itself says so: from 1,000 rows on a tenth of them (at most
 2,000) judge whether the network foresees as much as its teachers. One that is behind by more than
 two standard errors goes on, from labels that are the teachers' for nine tenths, for as many steps
@@ -222,7 +225,8 @@ def _epochs(situation: _Situation, batch: int) -> int:
         wanted = 40
     else:
         unlimited = situation.thorough or n_rows < _PLENTY
-        wanted = min(600_000 * (1 + clarity), math.inf if unlimited else 800_000) / n_rows
+        clear = clarity if situation.has_teacher else 0.0  # of labels that nobody softens
+        wanted = min(600_000 * (1 + clear), math.inf if unlimited else 800_000) / n_rows
     least = 4 if situation.is_brisk and small else 8
     if situation.thorough and not small:
         least = _BEST_EPOCHS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,8 @@ from sasanet.teachers import (
     soften_labels,
 )
 from sasanet.teachers.augmentation import mixed_share
+from sasanet.teachers.clarity import clarity_of_quantiles
+from sasanet.teachers.data import TeacherData
 from sasanet.teachers.stacking import losses
 from sasanet.training.hyperparameters import SASANetHyperparameters
 from sasanet.training.rows import Augmented
@@ -31,10 +34,12 @@ def soften(
     settings: SASANetHyperparameters,
     teachers: Any,
     given: tuple[pd.DataFrame, Any],
+    clarity_alone: bool = False,
 ) -> SoftLabels:
     """Mix the labels with predictions of the panel and of the user's own teachers.
 
-    ``teachers`` is the constructor's parameter, ``given`` the user's table and labels.
+    ``teachers`` is the constructor's parameter, ``given`` the user's table and labels. With
+    ``clarity_alone`` the labels stay as they are, and only how clear they are is measured.
     """
     with_panel, estimators = read_teachers(teachers)
     teaching = TeacherSettings(
@@ -53,6 +58,8 @@ def soften(
     knots = [c.knots for c in encoder.rulers] if encoder.numbers == "knots" else ()
 
     def soften_now() -> SoftLabels:
+        if clarity_alone:
+            return SoftLabels(data.labels, _clarity(data, teaching, knots))
         return soften_labels(
             data.cells, data.labels, data.weights, encoder.n_levels, teaching, knots
         )
@@ -68,6 +75,12 @@ def soften(
             ShortFitWarning,
         )
     return soft
+
+
+def _clarity(data: FitData, teaching: TeacherSettings, knots: Sequence[Sequence[float]]) -> float:
+    """Return how clear the labels of quantiles are."""
+    rows = TeacherData(data.cells, data.labels, data.weights, data.encoder.n_levels, 0, knots)
+    return clarity_of_quantiles(rows, data.target.quantiles, data.seed, teaching.time_limit)
 
 
 def make_yardstick(data: FitData, soft: SoftLabels) -> Yardstick | None:
