@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from cli_run import done, run
-from sasanet import SASANetClassifier, load
+from sasanet import SASANetClassifier, SASANetRegressor, load
 from sasanet.audit import Audit
 from sasanet.cli import main
 from sasanet.cli.terminal import sentence
@@ -35,11 +35,33 @@ def test_inspect_shows_what_the_model_knows(place):
     for part in ("multiclass", "Adelie", "bill_length_mm", "Biscoe · Dream", "No certificate"):
         assert part in said
     told = json.loads(done("inspect", place / "m", "--json").stdout)
+    sizes = load(place / "m").feature_importances_.tolist()
     assert told["columns"][0] == {
         "name": "island", "kind": "category", "levels": ["Biscoe", "Dream", "Torgersen"],
+        "importance": sizes[0],
     }  # fmt: skip
+    assert [column["importance"] for column in told["columns"]] == sizes
+    assert "importance" in said
+    assert "Class weights" not in said
     assert told["training"][0]["epochs"] == 2
     assert told["audit"] is None
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"class_weight": "balanced"}, "Class weights: balanced; probabilities are those of"),
+        ({"objective": "poisson"}, "preset: poisson."),
+        ({"objective": "quantile", "quantile": [0.1, 0.9]}, "preset: quantile (0.1, 0.9)."),
+        ({"objective": "squared"}, "preset: regression."),
+    ],
+)
+def test_inspect_says_what_is_predicted_and_how_classes_count(given, says, tmp_path):
+    X = pd.DataFrame({"size": [1.0, 2.0] * 20})
+    kind = SASANetClassifier if "class_weight" in given else SASANetRegressor
+    kind(**TINY, **given).fit(X, [0, 1] * 20).save(tmp_path / "m")
+    said = " ".join(done("inspect", tmp_path / "m").stdout.split())
+    assert says in said
 
 
 def test_inspect_prints_names_with_brackets_as_they_are(tmp_path):

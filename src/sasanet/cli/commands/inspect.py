@@ -20,24 +20,35 @@ _MOST_LEVELS = 5  # shown of a column
 def inspect(terminal: Terminal, model: options.ModelPath) -> None:
     """Show what a model was fitted on: columns, levels, base value, training, certificate."""
     from sasanet.cli.files.model_rows import load_model
-    from sasanet.explanation.wording import directions_text
+    from sasanet.explanation.wording import directions_text, measured
 
     fitted = load_model(model, terminal)
     about = describe(fitted)
-    classes = ", ".join(map(str, about["classes"]))
-    task = f"{about['task']} ({classes})" if classes else about["task"]
+    predicted = about["classes"] or about["quantiles"]
+    kind = about["task"] if about["objective"] in ("", "squared") else about["objective"]
+    task = f"{kind} ({', '.join(map(str, predicted))})" if predicted else kind
     terminal.say(f"{about['class']}, {about['network']} network, {about['preset']} preset: {task}.")
     base = ", ".join(f"{value:.4g}" for value in about["base_value"])
     terminal.say(f"Base value, in units of {about['units']}: {base}.")
     if directions := directions_text(fitted.encoder_.names, fitted.monotonic_cst_):
         terminal.say(f"By construction the prediction {directions}.")
+    if (weights := getattr(fitted, "class_weight", None)) is not None:
+        terminal.say(f"Class weights: {weights}; probabilities are those of the weighted classes.")
     for phase in about["training"]:
         terminal.say(
             f"Training, {phase['phase']}: {phase['epochs']} epochs, {phase['steps']:,} steps, "
             f"{phase['seconds']:.1f} s, last loss {phase['loss']:.4g}."
         )
-    heads = [Head("column", overflow="fold"), Head("kind"), Head("values", overflow="fold")]
-    rows = [(one["name"], one["kind"], _values(one)) for one in about["columns"]]
+    heads = [
+        Head("column", overflow="fold"),
+        Head("kind"),
+        Head("values", overflow="fold"),
+        Head("importance", justify="right"),
+    ]
+    rows = [
+        (one["name"], one["kind"], _values(one), measured(one.get("importance"), exponent_from=1e6))
+        for one in about["columns"]
+    ]
     terminal.say_table(heads, rows, title="Columns")
     certificate = getattr(fitted, "audit_", None)
     terminal.say(str(certificate) if certificate else "No certificate: `sasanet audit --keep`.")
@@ -47,15 +58,21 @@ def inspect(terminal: Terminal, model: options.ModelPath) -> None:
 def describe(model: SASANetModel) -> dict[str, Any]:
     """Return what there is to know about a model, as plain data."""
     certificate = getattr(model, "audit_", None)
+    target, columns = model.target_, [_describe_column(c) for c in model.encoder_.columns]
+    # The ablation without attributions has no importances.
+    for column, size in zip(columns, getattr(model, "feature_importances_", ()), strict=False):
+        column["importance"] = float(size)
     return {
         "class": type(model).__name__,
-        "task": model.target_.task,
-        "classes": [_plain(label) for label in model.target_.labels],
-        "units": model.target_.units,
+        "task": target.task,
+        "objective": target.objective if target.task == "regression" else "",
+        "quantiles": list(target.quantiles),
+        "classes": [_plain(label) for label in target.labels],
+        "units": target.units,
         "base_value": model.base_value_.tolist(),
         "network": model.network_.architecture.marginal,
         "preset": model.preset,
-        "columns": [_describe_column(column) for column in model.encoder_.columns],
+        "columns": columns,
         "monotonic_cst": _directions(model),
         "training": _phases(model.history_),
         "audit": certificate.to_dict() if certificate else None,
