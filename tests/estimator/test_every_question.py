@@ -74,8 +74,9 @@ ASKED = {
     "gamma": ["features", "rate"],
     "tweedie": ["features", "rate"],
     "huber": ["features", "groups", "pairs"],
-    "quantiles": ["features", "groups", "pairs"],
-    "weighted": ["features", "probability", "pairs"],
+    "quantiles": ["features", "groups", "pairs", "pairs of groups"],
+    "one quantile": ["features", "groups", "members", "pairs"],
+    "weighted": ["features", "groups", "probability", "pairs"],
     "monotone": ["features", "groups", "probability", "pairs"],
     "monotone number": ["features", "groups", "pairs"],
     "bags, number": ["features", "pairs"],
@@ -84,6 +85,11 @@ ASKED = {
 }
 CASES = [(kind, question) for kind, questions in ASKED.items() for question in questions]
 BY_RATE = ("poisson", "gamma", "tweedie")
+OTHER_LOSSES: dict[str, dict[str, Any]] = {
+    "huber": {"objective": "huber"},
+    "quantiles": {"objective": "quantile", "quantile": [0.1, 0.5, 0.9]},
+    "one quantile": {"objective": "quantile", "quantile": 0.9},
+}
 
 
 @cache
@@ -110,10 +116,7 @@ def fitted(kind: str) -> Any:
         y = random.poisson(rate * exposure) if kind == "poisson" else amounts
         model = SASANetRegressor(SHAPE, objective=kind, **quick)
         return model.fit(X, y, exposure=exposure)
-    levels = {"objective": "huber"}
-    if kind == "quantiles":
-        levels = {"objective": "quantile", "quantile": [0.1, 0.5, 0.9]}
-    return SASANetRegressor(SHAPE, **levels, **quick).fit(X, product)
+    return SASANetRegressor(SHAPE, **OTHER_LOSSES[kind], **quick).fit(X, product)
 
 
 def rows(kind: str) -> pd.DataFrame:
