@@ -38,7 +38,7 @@ validation_fraction       0                    0
 ========================  ===================  ===================================================
 
 Labels of quantiles are not softened, but trees tell how clear they are (``teachers/clarity.py``),
-which decides about dropout and knots; how long to train does not depend on it there.
+which decides about dropout alone.
 
 Where the rules fall short, the table itself says so: from 1,000 rows on a tenth of them (at most
 2,000) judge whether the network foresees as much as its teachers. One that is behind by more than
@@ -144,11 +144,11 @@ def resolve(
 ) -> SASANetHyperparameters:
     """Check the parameters of SASANet and replace every "auto"."""
     architecture = _architecture(parameters["network"], parameters["preset"], n_rows)
-    if parameters["network"] == "set" and clarity > 0:
-        n_knots = _knots(n_rows, clarity, roughness, architecture.n_knots)
-        architecture = replace(architecture, n_knots=n_knots)
     is_set = architecture.marginal == "set"
     teacher = _teacher_weight(parameters, is_set, own_teachers)
+    if parameters["network"] == "set" and clarity > 0 and teacher != 0:
+        n_knots = _knots(n_rows, clarity, roughness, architecture.n_knots)
+        architecture = replace(architecture, n_knots=n_knots)
     situation = _Situation(n_rows, clarity, teacher != 0, parameters["preset"] == "best")
     dropout = (0.3 if situation.is_small else 0.1) * (1 - clarity)
     parameters = parameters | {"weight_decay": architecture.weight_decay}
