@@ -53,7 +53,7 @@ def models_of_every_kind() -> Iterator[tuple[Any, pd.DataFrame]]:
     audited.audit(X, n_rows=4, n_orders=4)
     yield audited, X
     learned, X = small_model(4, 3)
-    yield learned.learn_attributions(X, n_rows=200, time_limit=0.2), X
+    yield learned.learn_attributions(X, n_rows=200), X
     for n_classes, fields in (
         (3, {"class_weight": {0: 1.0, 1: 2.0, 2: 0.5}}),
         (2, {"network": Architecture(**shape | context), "min_level_count": 2}),

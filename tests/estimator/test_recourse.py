@@ -112,6 +112,8 @@ def test_classes_and_numbers():
 @pytest.mark.parametrize(
     ("change", "says"),
     [
+        ({"months": (None, None)}, "a pair"),
+        ({"months": (6, np.inf)}, "a pair"),
         ({}, "dict of the features"),
         (["months"], "dict of the features"),
         ({"mouths": None}, "change must name features"),

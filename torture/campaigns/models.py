@@ -77,7 +77,7 @@ def _use(model: Any, X: pd.DataFrame) -> str:
     try:
         with np.errstate(all="ignore"):
             sizes = np.abs(raw(model, X)).max(), np.abs(model.explain(X).values).max()
-        if not max(sizes) < _LARGE * model.target_.scale:  # huge numbers were put in
+        if not np.max(sizes) < _LARGE * model.target_.scale:  # huge numbers were put in
             return OVERFLOWING
         check_sums(model, X)
     except SasanetError as error:

@@ -8,8 +8,10 @@ Sizes: N features, m candidate values, s states.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -90,6 +92,7 @@ def _allowed_values(column: Column, allowed: Any, given: pd.Series) -> list[Any]
     if column.kind == "category" and allowed is None:
         return list(column.levels)
     pair = isinstance(allowed, tuple) and len(allowed) == 2
+    pair = pair and all(isinstance(end, Real) and math.isfinite(end) for end in allowed)
     if column.kind != "number" or not (pair or allowed is None):
         raise InvalidInputError(
             f"change must allow {column.name!r} None, a list of values or, for a number, a pair "

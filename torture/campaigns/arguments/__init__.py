@@ -6,7 +6,6 @@ import functools
 import math
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -18,34 +17,18 @@ import torch
 
 from sasanet import Architecture, SASANetClassifier, SASANetRegressor, load
 from sasanet.errors import SasanetError
+from torture.campaigns.arguments.questions import ask
+from torture.campaigns.arguments.values import (
+    NOT_COUNTS,
+    NOT_NUMBERS,
+    NOT_SHARES,
+    Values,
+    draw_arguments,
+)
 from torture.case import REFUSED, RIGHT, Outcome, check_sentence, expect, watched_warnings
 from torture.draw import Draw
 from torture.models import TINY, check_sums, small_model, tiny
 
-
-@dataclass(frozen=True)
-class Values:
-    """Values of one argument: those that work, those that must be refused, those that may be."""
-
-    good: tuple[Any, ...]
-    bad: tuple[Any, ...]
-    either: tuple[Any, ...] = ()
-
-
-_NOT_NUMBERS: tuple[Any, ...] = (
-    "x",
-    None,
-    True,
-    math.nan,
-    1j,
-    [1],
-    {},
-    object(),
-    b"1",
-    np.array([1, 2]),
-)
-_NOT_COUNTS = (*_NOT_NUMBERS, 0, -1, 1.5, np.float64(2.5), math.inf)
-_NOT_SHARES = (*_NOT_NUMBERS, 1, 2.0, -0.1, math.inf)
 CONSTRUCTOR = {
     "network": Values((TINY, "set"), ("nope", None, 5, b"set", ["set"], {}, Architecture)),
     "preset": Values(
@@ -53,28 +36,56 @@ CONSTRUCTOR = {
     ),
     "learning_rate": Values(
         ("auto", 1e-3, np.float32(1e-3), 1, Fraction(1, 100)),
-        (*_NOT_NUMBERS, 0, -1, math.inf),
+        (*NOT_NUMBERS, 0, -1, math.inf),
         (1e9, Decimal("0.1")),
     ),
-    "batch_size": Values(("auto", 1, 7, np.int64(8), 10**9), _NOT_COUNTS, (10**30,)),
-    "max_epochs": Values((1, 2, np.int32(1)), _NOT_COUNTS),
-    "patience": Values(("auto", 1, np.int8(2)), _NOT_COUNTS),
-    "validation_fraction": Values(("auto", 0, 0.2, np.float16(0.25), 0.9), _NOT_SHARES),
+    "batch_size": Values(("auto", 1, 7, np.int64(8), 10**9), NOT_COUNTS, (10**30,)),
+    "max_epochs": Values((1, 2, np.int32(1)), NOT_COUNTS),
+    "patience": Values(("auto", 1, np.int8(2)), NOT_COUNTS),
+    "validation_fraction": Values(("auto", 0, 0.2, np.float16(0.25), 0.9), NOT_SHARES),
     "teachers": Values(("auto", ["auto"]), ("trees", None, 5, [], ["auto", "auto"], {}, object())),
-    "teacher_weight": Values((0, 0.0, np.float32(0)), _NOT_SHARES),
-    "time_limit": Values((math.inf, 100, np.float32(50)), (*_NOT_NUMBERS, 0, -1)),
+    "teacher_weight": Values((0, 0.0, np.float32(0)), NOT_SHARES),
+    "time_limit": Values((math.inf, 100, np.float32(50)), (*NOT_NUMBERS, 0, -1)),
     "categorical_features": Values(
         ((), [], ("city",), ["age"], "city", np.array(["city"]), pd.Index(["age", "city"])),
         (("nope",), [9], None, 3, [None], [1.5], [["city"]], object()),
         ([True], {"city": 1}),
     ),
-    "min_level_count": Values((1, 2, np.int64(3), 10**6), (*_NOT_COUNTS, "auto")),
+    "min_level_count": Values((1, 2, np.int64(3), 10**6), (*NOT_COUNTS, "auto")),
     "device": Values(("auto", "cpu"), ("gpu", 5.5, "", [], object()), (None, 0, "cuda")),
     "random_state": Values(
         (None, 0, 5, np.int64(3), 2**32 - 1), (-1, "x", 1.5, math.nan, 2**40, [1], object())
     ),
     "verbose": Values((False, 0, np.bool_(False)), (), ("", [])),
 }
+REGRESSOR = {  # the targets are from 0 to 1
+    "objective": Values(
+        ("squared", "huber", "quantile", np.str_("squared")),
+        ("nope", None, 5, ["squared"], {}, object()),
+        ("poisson", "gamma", "tweedie"),
+    ),
+    "quantile": Values(
+        (0.5, [0.5], np.array([0.5])),
+        (*NOT_NUMBERS[:6], 0, 1, -0.1, [0.9, 0.1], [0.5, 0.5], [], [None], ["x"], object()),
+        (0.9, [0.1, 0.9], (0.1, 0.5, 0.9)),
+    ),
+}
+CLASSIFIER = {
+    "class_weight": Values(
+        (None, "balanced", {0: 1.0, 1: 2}, {0: np.float32(1), 1: 1}),
+        ("nope", 5, {0: -1, 1: 1}, {0: math.nan, 1: 1}, {0: math.inf, 1: 1}, {0: "a", 1: 1},
+         [1, 2], {0: None, 1: 1}, {0: 0, 1: 0}, object()),
+        ({0: 0, 1: 1}, {0: 1}, {}, {"x": 1}, {0: 1e300, 1: 1e-300}),
+    ),
+}  # fmt: skip
+DIRECTIONS = {
+    "monotonic_cst": Values(
+        (None, {"age": 1}, {"age": -1, "income": 0}, (1, 0, 0, 0), np.array([1, -1, 0, 0])),
+        ("x", 5, {"city": 1}, {"nope": 1}, {"age": 2}, (1, 0), {"age": "up"}, [None] * 4,
+         {"age": math.nan}, {"age": None}, (0, 0, 1, 0), object(), {9: 1}),
+        ({}, [0, 0, 0, 0], {"age": True}, {0: 1}, {"age": 1.0}),
+    ),
+}  # fmt: skip
 _SIZES = (0, -1, 1.5, "8", None, True, math.nan, [8])
 _LAYERS = (None, 5, "ab", [0], [1.5], [None], [[4]], object())
 ARCHITECTURE = {
@@ -87,11 +98,11 @@ ARCHITECTURE = {
     "number_layers": Values(((4,), [4, 3]), _LAYERS, ((),)),
     "attribution_layers": Values(((4,), [4, 3]), (*_LAYERS, ())),
     "activation": Values(("relu", "leaky_relu"), ("tanh", None, 5, ["relu"])),
-    "full_share": Values((0, 0.5, 1.0), (*_NOT_NUMBERS, -0.1, 1.1)),
-    "value_weight": Values((1.0, 0.5, 2), (*_NOT_NUMBERS, -1.0, math.inf)),
-    "attribution_weight": Values((1.0, 0.5, 2), (*_NOT_NUMBERS, -1.0, math.inf)),
-    "weight_decay": Values((0, 1e-2, np.float16(0.5)), (*_NOT_NUMBERS, -1, math.inf)),
-    "dropout": Values(("auto", 0, 0.5, np.float64(0.2)), _NOT_SHARES),
+    "full_share": Values((0, 0.5, 1.0), (*NOT_NUMBERS, -0.1, 1.1)),
+    "value_weight": Values((1.0, 0.5, 2), (*NOT_NUMBERS, -1.0, math.inf)),
+    "attribution_weight": Values((1.0, 0.5, 2), (*NOT_NUMBERS, -1.0, math.inf)),
+    "weight_decay": Values((0, 1e-2, np.float16(0.5)), (*NOT_NUMBERS, -1, math.inf)),
+    "dropout": Values(("auto", 0, 0.5, np.float64(0.2)), NOT_SHARES),
     "numbers": Values(("knots", "mlp"), ("splines", None, 5)),
     "marginal": Values(("set",), ("bag", None, 5), ("sequence",)),
     "attribution": Values(("closed_form",), ("shap", None, 5), ("none",)),
@@ -131,7 +142,7 @@ def run(seed: int) -> Outcome:
     draw = Draw("arguments", seed)
     calls: tuple[Callable[[Draw], tuple[Callable[[], object], bool | None]], ...] = (
         _constructor, _constructor, _constructor, _architecture, _fit, _explain, _value, _audit,
-        _save, _load,
+        _save, _load, ask, ask, ask, ask,
     )  # fmt: skip
     call, works = draw.one_of(calls)(draw)
     with watched_warnings():
@@ -145,24 +156,6 @@ def run(seed: int) -> Outcome:
     return Outcome.of(RIGHT)
 
 
-def _draw_arguments(
-    draw: Draw, known: dict[str, Values], most: int
-) -> tuple[dict[str, Any], bool | None]:
-    """Return some arguments, and whether the call must work, must not, or may."""
-    found: dict[str, Any] = {}
-    works: bool | None = True
-    for name in draw.some_of(sorted(known), most):
-        values, kind = known[name], draw.random.random()
-        if kind < 0.5 or not (values.bad or values.either):
-            found[name] = draw.one_of(values.good)
-        elif (kind < 0.85 and values.bad) or not values.either:
-            found[name], works = draw.one_of(values.bad), False
-        else:
-            found[name] = draw.one_of(values.either)
-            works = None if works else works
-    return found, works
-
-
 def _rows(draw: Draw) -> tuple[Any, pd.DataFrame, Any]:
     """Return a kind of model and something to learn."""
     _, X = _fitted()
@@ -173,7 +166,10 @@ def _rows(draw: Draw) -> tuple[Any, pd.DataFrame, Any]:
 
 def _constructor(draw: Draw) -> tuple[Callable[[], object], bool | None]:
     kind, X, y = _rows(draw)
-    given, works = _draw_arguments(draw, CONSTRUCTOR, most=3)
+    known = CONSTRUCTOR | DIRECTIONS | (REGRESSOR if kind is SASANetRegressor else CLASSIFIER)
+    given, works = draw_arguments(draw, known, most=3)
+    if works and len(given) > 1 and {*DIRECTIONS, *REGRESSOR} & given.keys():
+        works = None  # some do not go together, such as a direction and a category
 
     def call() -> None:
         model = tiny(kind, **given).fit(X, y)
@@ -187,7 +183,7 @@ def _constructor(draw: Draw) -> tuple[Callable[[], object], bool | None]:
 
 def _architecture(draw: Draw) -> tuple[Callable[[], object], bool | None]:
     kind, X, y = _rows(draw)
-    given, works = _draw_arguments(draw, ARCHITECTURE, most=3)
+    given, works = draw_arguments(draw, ARCHITECTURE, most=3)
 
     def call() -> None:
         network = Architecture(**vars(TINY) | {"attribution_layers": (4,)} | given)
@@ -211,7 +207,7 @@ def _fit(draw: Draw) -> tuple[Callable[[], object], bool | None]:
 
 def _explain(draw: Draw) -> tuple[Callable[[], object], bool | None]:
     model, X = _fitted()
-    given, works = _draw_arguments(draw, EXPLAIN, most=2)
+    given, works = draw_arguments(draw, EXPLAIN, most=2)
     both = given.get("n_orders", 0) != 0 and given.get("max_error") is not None
     works = None if both and works else works
     table: Any = X[:4]
@@ -249,7 +245,7 @@ def _value(draw: Draw) -> tuple[Callable[[], object], bool | None]:
 def _audit(draw: Draw) -> tuple[Callable[[], object], bool | None]:
     model, X = _fitted()
     X = X[:6]
-    given, works = _draw_arguments(draw, AUDIT, most=3)
+    given, works = draw_arguments(draw, AUDIT, most=3)
     labels = (None, np.arange(6) % 2, [0, 1] * 3)
     wrong = ([0, 1], np.full(6, np.nan), ["a"] * 6, 5, np.arange(6), [[0, 1]] * 6, "abcdef")
     y: Any = draw.one_of(labels)
