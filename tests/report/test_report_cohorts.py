@@ -45,6 +45,15 @@ def test_what_is_not_shown_is_said_with_the_reason():
     rate = gather(fitted("rate"), X, None, None, groups={"two": ["x0", "x1"]})["facts"]
     assert "Attributions of the rate itself" in told(rate)
     assert "Groups of columns as one player" not in told(rate)
+    assert "Columns within groups" in told(rate)
+    assert "Columns within groups" not in plain
+    assert plain["Groups of columns as one player"] == "none were given"
+    assert plain["Reasons for a refusal"] == "a decision needs a threshold"
+    levels = {"objective": "quantile", "quantile": [0.1, 0.9]}
+    several = SASANetRegressor(**levels, **QUICK).fit(X.fillna(0.0), np.arange(20.0))
+    quantiles = told(gather(several, X, None, None)["facts"])
+    assert "fit one quantile" in quantiles["Reasons for a refusal"]  # as the model itself says
+    assert {"Drift", "The model card", "Importances in training"} < {*plain}
     classes = gather(fitted("classes"), X.assign(g=["a", "b"] * 10), None, "g")["facts"]
     assert "several outputs" in told(classes)["Why groups of rows differ"]
     assert "Attributions of the probability itself" in told(classes)

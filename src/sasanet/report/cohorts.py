@@ -52,10 +52,13 @@ def elsewhere(
 ) -> list[tuple[str, str, str]]:
     """Return what the page leaves out: what it is, why, and the command that shows it."""
     target, found = model.target_, []
-    if not with_groups:
-        found += [
-            ("Groups of columns as one player", "none were given", "sasanet report … --groups FILE")
-        ]
+    if with_groups:
+        why = "the page has whole groups, and columns that come and go alone"
+        what, how = "Columns within groups", "sasanet explain … --groups FILE --within"
+    else:
+        why, how = "none were given", "sasanet report … --groups FILE"
+        what = "Groups of columns as one player"
+    found += [(what, why, how)]
     if why_no_cohorts:
         found += [("Why groups of rows differ", why_no_cohorts, "sasanet cohorts … --by COLUMN")]
     if target.task != "regression" or target.has_log_link:
@@ -63,11 +66,15 @@ def elsewhere(
         units = "probability" if target.task != "regression" else "response"
         why = f"the numbers of this page stay in {target.units}, on which evidence adds"
         found += [(f"Attributions of {what} itself", why, f"sasanet explain … --units {units}")]
+    several = len(target.quantiles) > 1
+    why = "of one score alone: fit one quantile" if several else "a decision needs a threshold"
     return [
         *found,
-        ("Reasons for a refusal", "they need a threshold", "sasanet reasons … --threshold 0.5"),
-        ("What would have to change", "that needs a threshold too", "sasanet recourse …"),
+        ("Reasons for a refusal", why, "sasanet reasons … --threshold 0.5"),
+        ("What would have to change", why, "sasanet recourse … --threshold 0.5"),
         ("Drift", "it is seen between two tables", "sasanet drift MODEL BEFORE LATER"),
+        ("Importances in training", "the page has those of its own rows", "sasanet inspect MODEL"),
+        ("The model card", "it is kept beside the model", "README.md in the model's folder"),
         ("Other models beside this one", "they are fitted for it", "sasanet compare …"),
     ]
 
