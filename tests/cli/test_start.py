@@ -137,6 +137,18 @@ def test_rooms_are_reached_through_the_package():
     assert loaded.isdisjoint(HEAVY)
 
 
+def test_ray_is_loaded_only_where_it_is_asked_for():
+    """Its own room begins without it; a missing one would go unnoticed, so look for it first."""
+    pytest.importorskip("ray", reason="Ray is not installed")
+    _, loaded = python(
+        "import sasanet.ray, sasanet.scale\nsasanet.ray.fit, sasanet.scale.explainer"
+    )
+    assert "torch" in loaded
+    assert "ray" not in loaded
+    _, loaded = python("from sasanet.errors import need_package\nneed_package('ray', 'ray')")
+    assert "ray" in loaded  # the check can fail
+
+
 def test_a_name_that_is_not_there_is_refused_as_python_does():
     with pytest.raises(AttributeError, match="module 'sasanet' has no attribute 'SASANet'"):
         _ = sasanet.SASANet

@@ -12,6 +12,8 @@ from sasanet.scale.work import rows_at_once
 from sasanet.table.reading import arrow_to_pandas
 from sasanet.validation import check_integer
 
+_MOST_ROWS = 4_096  # of a batch: seconds of work, so that no actor waits long for the last one
+
 
 def predict(model: Any, dataset: Any, *, keep: Sequence[str] = (), num_workers: int = 2) -> Any:
     """Predict every row of a Ray Dataset.
@@ -105,7 +107,7 @@ def _mapped(work: FrameMap, dataset: Any, num_workers: int) -> Any:
         fn_constructor_args=(ray.put(work),),
         # Fewer where tasks that read need the cores.
         compute=data.ActorPoolStrategy(min_size=1, max_size=n_workers),
-        batch_size=rows_at_once(work.model),
+        batch_size=min(rows_at_once(work.model), _MOST_ROWS),
         batch_format="pyarrow",
         zero_copy_batch=True,
     )
