@@ -78,7 +78,7 @@ def test_every_row_comes_once_and_the_order_can_be_found_again(
 def test_a_disk_without_room_is_refused_before_anything_is_written(tmp_path, monkeypatch):
     usage = type("usage", (), {"free": 100})
     monkeypatch.setattr(scratch.shutil, "disk_usage", lambda _: usage)
-    with pytest.raises(FileWriteError, match=r"needs 0\.0 GB of disk .* scratch"):
+    with pytest.raises(FileWriteError, match=r"needs 1 MB of disk .* scratch"):
         StoreWriter(tmp_path, COLUMNS, True).open(1_000)
     assert not list(tmp_path.iterdir())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import shutil
@@ -34,8 +35,9 @@ def check_room(folder: Path, needed: int) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise FileWriteError(
-            f"Fitting needs {needed / 1e9:.1f} GB of disk for encoded rows, got {free / 1e9:.1f} "
-            f"GB free in {folder.parent}; make room, or name another folder with scratch."
+            f"Fitting needs {math.ceil(needed / 1e6):,} MB of disk for encoded rows, got "
+            f"{free // 10**6:,} MB free in {folder.parent}; make room, or name another folder with "
+            "scratch."
         )
 
 

@@ -83,6 +83,6 @@ def test_a_disk_that_is_too_small_is_one_sentence(folder, monkeypatch, tmp_path)
     failed = run("fit", folder, "--target", "y", "--exclude", "row", "--out", tmp_path / "m",
                  "--scratch", tmp_path / "scratch")  # fmt: skip
     assert failed.exit_code != 0
-    assert "Fitting needs 0.0 GB of disk for encoded rows" in " ".join(failed.stderr.split())
+    assert "Fitting needs 1 MB of disk for encoded rows" in " ".join(failed.stderr.split())
     assert not (tmp_path / "m").exists()
     assert not list((tmp_path / "scratch").iterdir())
