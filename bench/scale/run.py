@@ -35,8 +35,8 @@ JOBS: dict[str, runner.Job] = {
         f"limit-{n_rows}-{limit}": partial(fits.fit_ours, "known", n_rows, limit)
         for n_rows, limit in LIMITS
     },
-    "explain-one": partial(fits.explain, "known", 100_000, 100_000, 1),
-    "explain-two": partial(fits.explain, "known", 100_000, 100_000, 2),
+    "explain-one": partial(fits.explain, "known", _MILLION, 100_000, 1),
+    "explain-two": partial(fits.explain, "known", _MILLION, 100_000, 2),
     "wide-1000x100000": partial(fits.wide, 100_000, 1_000, 120.0),
     "wide-30000x1000": partial(fits.wide, 1_000, 30_000, 120.0),
     "wide-100000x1000": partial(fits.wide, 1_000, 100_000, 120.0),
