@@ -45,7 +45,7 @@ JOBS: dict[str, runner.Job] = {
     "ids-1000000": partial(fits.many_ids, _MILLION, 60.0),
     "kills": partial(kills, 50),
     "ray-700000": partial(cluster.beside_threads, 700_000, 50_000, 2_048, 2),
-    "ray-4000000": partial(cluster.beside_threads, 4_000_000, 200_000, 2_048, 2),
+    "ray-3000000": partial(cluster.beside_threads, 3_000_000, 200_000, 2_048, 2),
     **{f"cost-{d}": partial(cost.parts_of_a_fit, d) for d in COLUMNS},
 }
 LARGE: dict[str, runner.Job] = {
