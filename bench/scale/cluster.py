@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 import sasanet.ray
-from bench.scale.fits import cores, score_known
+from bench.scale.fits import Stopwatch, cores, score_known
 from bench.scale.tables import TARGET, LinearGame, written
 from sasanet import SASANetRegressor
 from sasanet.errors import need_package
@@ -39,15 +39,15 @@ def beside_threads(n_rows: int, n_explained: int, batch_size: int, epochs: int) 
     found |= {"epochs": epochs, "cores": cores()}
     make = LinearGame.known().rows
     with written(make, n_rows) as folder, written(make, n_explained) as asked:
-        began = time.perf_counter()
+        watch = Stopwatch()
         model.fit(folder, target=TARGET)
-        found["fit_threads_seconds"] = time.perf_counter() - began
+        found |= watch.seconds("fit_threads")
         found |= {"train_threads_seconds": model.history_[-1]["seconds"]}
         found["score_threads"] = score_known(model)
         with tempfile.TemporaryDirectory() as out:
-            began = time.perf_counter()
+            watch = Stopwatch()
             explain_batches(model, asked, Path(out) / "explained", n_jobs=1)
-            found["explain_threads_seconds"] = time.perf_counter() - began
+            found |= watch.seconds("explain_threads")
         return found | _by_ray(model, folder, asked)
 
 

@@ -164,7 +164,8 @@ def _rmse(found: Floats, truth: Floats) -> float:
 
 
 def explain(kind: str, n_fitted: int, n_rows: int, n_jobs: int) -> dict[str, Any]:
-    """Explain and predict so many rows from files into files."""
+    """Explain and predict so many rows from files into files, every process with one thread."""
+    torch.set_num_threads(1)
     make, test, _ = _table(kind)
     model = load(MODELS / f"{kind}-{n_fitted}")
     found: dict[str, Any] = {"rows": n_rows, "cores": cores(), "n_jobs": n_jobs}
