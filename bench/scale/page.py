@@ -16,15 +16,14 @@ Found = dict[str, Any]
 _HEAD = """# Large tables
 
 Time, memory and truth by the number of rows, limits of time, kills, and what a fit costs. Written
-by `make bench-scale` from `bench/results/scale/*.json`: two cores, no GPU. Fits have one thread on
-a core of their own, while other work has the other core and, of many of them, parts of this one:
-seconds of the processor stand beside those of the clock, and ratios are of the processor's. What is
-compared on both cores (files into files, Ray) has them to itself but for short commands. The known
-table has 28 normal columns, any two correlated by 0.3, and a target that is linear in them with
-noise of their size. Higgs has 48,000 rows, drawn with replacement; every draw has noise of 2 % of
-a column's standard deviation, but for the tags of jets, which have three values. Both are read
-from Parquet files written in parts. LightGBM has 500 trees of 31 leaves at a rate of 0.05. What is
-not in a table was not run.
+by `make bench-scale` from `bench/results/scale/*.json`: two cores, no GPU. Every fit has one
+thread, and other work ran beside it, beside some of them on the same core too: seconds of the
+processor stand beside those of the clock, and ratios are of the processor's. The known table has 28
+normal columns, any two correlated by 0.3, and a target that is linear in them with noise of their
+size. Higgs has 48,000 rows, drawn with replacement; every draw has noise of 2 % of a column's
+standard deviation, but for the tags of jets, which have three values. Both are read from Parquet
+files written in parts. LightGBM has 500 trees of 31 leaves at a rate of 0.05. What is not in a
+table was not run.
 """
 _BILLION, _MACHINES, _NETWORK = 10**9, 32, 10e9 / 8
 _COLUMNS = 28  # columns of the examples
@@ -238,7 +237,7 @@ def _ray(found: Found) -> str:
         f"{runs[0]['epochs']} epochs in batches of {runs[0]['batch_size']:,}) and explained into "
         f"Parquet, on {runs[0]['cores']} cores. Seconds by the clock; those of Ray hold the "
         "beginning of its workers and actors, which import what one process has already imported. "
-        f"{_overheads(runs)} R² of the models, threads beside Ray: {scores}.\n\n"
+        f"{_overheads(runs)}{_steps(runs)} R² of the models, threads beside Ray: {scores}.\n\n"
         + table(["", "rows", "two threads of one process", "two Ray workers", "ratio"], rows)
     )
 
@@ -255,6 +254,29 @@ def _overheads(runs: list[Any]) -> str:
         f"Around the steps of training a fit takes {' and '.join(f'{s:.1f}' for s in around)} s "
         f"longer; starting Ray itself took {' and '.join(f'{s:.1f}' for s in starts)} s more."
     )
+
+
+def _steps(runs: list[Any]) -> str:
+    """Say how long a step took, which shows where a run was disturbed."""
+    each = {
+        who: [
+            1000 * run[f"train_{who}_seconds"] * run["batch_size"] / (run["epochs"] * run["rows"])
+            for run in runs
+        ]
+        for who in ("threads", "ray")
+    }
+    said = {who: " and ".join(f"{ms:.0f}" for ms in found) for who, found in each.items()}
+    text = f" A step takes two threads {said['threads']} ms, two workers {said['ray']} ms."
+    if max(each["threads"]) < _DISTURBED * min(each["threads"]):
+        return text
+    return text + (
+        " Steps of one size cost the same in every run: where the threads' were slower, other "
+        "commands will have taken parts of their cores, from which threads that wait for each "
+        "other in every layer suffer more than workers. The ratios of such a run are too low."
+    )
+
+
+_DISTURBED = 1.2  # times the quickest run
 
 
 def _cost(found: Found) -> str:

@@ -35,8 +35,8 @@ JOBS: dict[str, runner.Job] = {
         f"limit-{n_rows}-{limit}": partial(fits.fit_ours, "known", n_rows, limit)
         for n_rows, limit in LIMITS
     },
-    "explain-one": partial(fits.explain, "known", _MILLION, 100_000, 1),
-    "explain-two": partial(fits.explain, "known", _MILLION, 100_000, 2),
+    "explain-one": partial(fits.explain, "known", _MILLION, 200_000, 1),
+    "explain-two": partial(fits.explain, "known", _MILLION, 200_000, 2),
     "wide-1000x100000": partial(fits.wide, 100_000, 1_000, 120.0),
     "wide-30000x1000": partial(fits.wide, 1_000, 30_000, 120.0),
     "wide-100000x1000": partial(fits.wide, 1_000, 100_000, 120.0),
@@ -51,7 +51,7 @@ JOBS: dict[str, runner.Job] = {
 LARGE: dict[str, runner.Job] = {
     **_named(10 * _MILLION),
     "limit-10000000-120": partial(fits.fit_ours, "known", 10 * _MILLION, 120),
-    "explain-large": partial(fits.explain, "higgs", 10 * _MILLION, 200_000, 1),
+    "explain-large": partial(fits.explain, "known", 10 * _MILLION, 200_000, 1),
     "ids-10000000": partial(fits.many_ids, 10 * _MILLION, 120.0),
     "higgs-ours-10000000": partial(fits.fit_ours, "higgs", 10 * _MILLION),
     "higgs-lightgbm-10000000": partial(fits.fit_lightgbm, "higgs", 10 * _MILLION),
