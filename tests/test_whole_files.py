@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from sasanet import whole_files
-from sasanet.whole_files import replacing, write_whole
+from sasanet.errors import InvalidInputError
+from sasanet.whole_files import check_can_make, check_can_write, replacing, write_whole
 
 
 def test_an_error_leaves_the_old_file_and_no_draft(tmp_path):
@@ -51,3 +52,14 @@ def test_drafts_of_dead_processes_are_removed_and_those_of_the_living_kept(tmp_p
     write_whole(tmp_path / "a.txt", b"new")
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {*names.values(), "a.txt"} - {names["dead"]}
+
+
+@pytest.mark.parametrize("given", [5, None, b"x", "", "a\0b", [], "."])
+def test_what_names_no_file_is_refused_in_a_sentence(given):
+    with pytest.raises(InvalidInputError, match=r"path must be|must have a name"):
+        write_whole(given, b"")
+    with pytest.raises(InvalidInputError, match=r"path must be|must have a name"):
+        check_can_write(given)
+    if given != ".":
+        with pytest.raises(InvalidInputError, match="path must be"):
+            check_can_make(given)

@@ -57,8 +57,10 @@ def make_generator(random_state: int) -> np.random.Generator:
 def read_path(given: object) -> Path:
     """Return a path that the system can name."""
     named = isinstance(given, str | os.PathLike) and not isinstance(os.fspath(given), bytes)
-    if not named or "\0" in str(given):
-        raise InvalidInputError(f"A path must be text or a pathlib.Path, got {given!r}")
+    if not named or "\0" in str(given) or str(given) == "":  # often a variable that was not set
+        raise InvalidInputError(
+            f"A path must be text that is not empty, or a pathlib.Path, got {given!r:.200}"
+        )
     return Path(str(given))
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sasanet.errors import FileWriteError, InvalidInputError, SasanetError
+from sasanet.validation import read_path
 
 HOST = re.sub(r"[^A-Za-z0-9]", "_", socket.gethostname())[:32]
 
@@ -35,7 +36,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
     ...     [file.name for file in Path(folder).iterdir()]
     ['a.txt']
     """
-    path = Path(path)
+    path = _file(path)
     remove_stale_drafts(path.parent, path.name)
     # The name keeps its ending, which may matter to whoever writes.
     draft = path.with_name(f".draft-{HOST}-{os.getpid()}-{secrets.token_hex(4)}.{path.name}")
@@ -61,11 +62,17 @@ def write_whole(path: str | Path, content: bytes) -> None:
         draft.write_bytes(content)
 
 
-def check_can_write(path: str | Path) -> None:
-    """Refuse a place where no file can be written, before any work is done for it."""
-    path = Path(path)
+def _file(path: str | Path) -> Path:
+    """Return a path that is no directory's."""
+    path = read_path(path)
     if path.is_dir():
         raise InvalidInputError(f"The file to write must have a name, got the directory {path}.")
+    return path
+
+
+def check_can_write(path: str | Path) -> None:
+    """Refuse a place where no file can be written, before any work is done for it."""
+    path = _file(path)
     if not path.absolute().parent.is_dir():
         raise InvalidInputError(f"There is no directory {path.parent}; make it first.")
     check_can_make(path.parent)
@@ -73,7 +80,7 @@ def check_can_write(path: str | Path) -> None:
 
 def check_can_make(folder: str | Path) -> None:
     """Refuse a directory that cannot be written or, where it does not exist yet, made."""
-    folder = Path(folder).absolute()
+    folder = read_path(folder).absolute()
     existing = next(place for place in (folder, *folder.parents) if place.exists())
     try:
         with tempfile.TemporaryFile(dir=existing):

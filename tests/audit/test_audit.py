@@ -229,3 +229,12 @@ def test_a_single_row_has_no_interval(penguins):
     model, X, _ = penguins
     with pytest.raises(InvalidInputError, match="at least 2 rows"):
         model.audit(X[:1])
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"seal": NaN}', "[]", None])
+def test_what_is_no_audit_is_refused_in_a_sentence(text, tmp_path):
+    path = tmp_path / "audit.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(SavedFileError, match="is not a saved audit"):
+        Audit.load(path)

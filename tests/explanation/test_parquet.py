@@ -134,9 +134,18 @@ def test_a_foreign_file_is_refused(saved: Path) -> None:
         Explanation.load(saved)
 
 
-def test_a_missing_file_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        Explanation.load(tmp_path / "nowhere.parquet")
+def test_a_file_whose_note_is_nested_without_end_is_refused(saved: Path) -> None:
+    kept = pq.read_table(saved)
+    deep = kept.replace_schema_metadata({**kept.schema.metadata, b"sasanet": b"[" * 100_000})
+    pq.write_table(deep, saved)
+    with pytest.raises(SavedFileError, match="is not a saved explanation"):
+        Explanation.load(saved)
+
+
+@pytest.mark.parametrize("name", ["nowhere.parquet", "."])
+def test_a_missing_file_is_refused_by_its_name(name: str, tmp_path: Path) -> None:
+    with pytest.raises(SavedFileError, match=str(tmp_path / name)):
+        Explanation.load(tmp_path / name)
 
 
 @pytest.mark.parametrize(

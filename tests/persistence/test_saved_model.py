@@ -213,6 +213,13 @@ def test_an_audit_of_other_weights_is_neither_saved_nor_restored(audited):
     assert not hasattr(load(folder), "audit_")
 
 
+def test_an_audit_of_bottomless_json_is_refused(audited):
+    _, folder = audited
+    (folder / "audit.json").write_text("[" * 100_000)
+    with pytest.raises(SavedFileError, match="is not a saved audit"):
+        load(folder)
+
+
 def test_an_edited_audit_is_noticed(audited):
     _, folder = audited
     text = (folder / "audit.json").read_text()

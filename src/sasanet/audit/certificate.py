@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
-from sasanet.checksums import seal, sealed
+from sasanet.checksums import read_json, seal, sealed
 from sasanet.errors import InvalidInputError, SavedFileError
+from sasanet.validation import read_path
 from sasanet.whole_files import write_whole
 
 if TYPE_CHECKING:
@@ -237,12 +238,13 @@ class Audit:
     @classmethod
     def load(cls, path: str | Path) -> Audit:
         """Read what :meth:`save` wrote, or the ``audit.json`` of a saved model."""
+        file = read_path(path)
         try:
-            found = json.loads(Path(path).read_text("utf-8"))
+            found = read_json(file.read_text("utf-8"))
             noted = found.pop("seal")
             unchanged = noted == seal(found)
             audit = cls.from_dict(found)
-        except (ValueError, AttributeError, KeyError, TypeError) as error:
+        except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
             raise SavedFileError(f"{path} is not a saved audit: {error}") from None
         if not unchanged:
             raise SavedFileError(

@@ -42,7 +42,7 @@ from sasanet.table.target import Target
 from sasanet.training.hyperparameters import Hyperparameters
 from sasanet.training.loop import History, Phase, Rows, Surroundings, train
 from sasanet.training.yardstick import train_further
-from sasanet.validation import our_refusals
+from sasanet.validation import our_refusals, read_path
 
 
 class TabularModel(BaseEstimator):
@@ -147,6 +147,9 @@ class TabularModel(BaseEstimator):
     ) -> Self:
         """Learn from what was given."""
         start = time.monotonic()
+        for place in (checkpoint, given.scratch):
+            if place is not None:
+                read_path(place)
         if validation is not None:
             check_validation(validation, given.exposure is not None)
         if checkpoint is not None:

@@ -18,9 +18,11 @@ import pandas as pd
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError, SavedFileError, need_package
 from sasanet.explanation.explanation import Explanation, flat
+from sasanet.validation import read_path
 from sasanet.whole_files import replacing
 
 FORMAT = 1
+_DAMAGE = (OSError, LookupError, TypeError, ValueError, RecursionError)  # what it may lead to
 # Stored beside the arrays:
 NOTED = ("feature_names", "output_names", "units", "complete", "groups", "words")
 
@@ -57,11 +59,12 @@ def _has_lists(column: pd.Series) -> bool:
 def load(path: str | Path) -> Explanation:
     """Read what :func:`save` wrote."""
     pa, pq = need_package("pyarrow", "parquet"), need_package("pyarrow.parquet", "parquet")
-    with Path(path).open("rb") as file:
-        try:
+    place = read_path(path)
+    try:
+        with place.open("rb") as file:
             return _from_table(pq.ParquetFile(file, page_checksum_verification=True).read())
-        except (pa.ArrowException, OSError, LookupError, TypeError, ValueError) as error:
-            raise SavedFileError(f"{path} is not a saved explanation: {error}") from error
+    except (*_DAMAGE, pa.ArrowException) as error:
+        raise SavedFileError(f"{path} is not a saved explanation: {error}") from error
 
 
 def _seal(note: dict[str, Any], numbers: Floats) -> str:

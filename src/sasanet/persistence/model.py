@@ -199,7 +199,9 @@ def _add_audit(model: SASANetModel, folder: Path, weights: str) -> None:
     path = folder / model_folder.AUDIT
     try:
         audit = Audit.load(path)
-    except FileNotFoundError:
-        return
+    except SavedFileError:
+        if not path.exists():  # never there, or removed meanwhile by who saved another model
+            return
+        raise
     if audit.weights == weights:
         model.audit_ = audit

@@ -14,6 +14,7 @@ from sasanet.estimator.explaining import Groups
 from sasanet.estimator.sasanet import SASANetModel
 from sasanet.explanation.wording import measured
 from sasanet.report.summary import gather
+from sasanet.validation import read_path
 from sasanet.whole_files import check_can_write, write_whole
 
 _SCRIPTS = ("arrays.js", "network.js", "figures.js", "rows.js", "page.js")
@@ -74,7 +75,7 @@ def write_report(
     >>> folder.cleanup()
     """
     jinja2 = need_package("jinja2", "report")
-    path = Path(path)
+    path = read_path(path)
     check_can_write(path)
     text = render(gather(model, table, target, group, groups, exposure), jinja2)
     write_whole(path, text.encode("utf-8", errors="replace"))

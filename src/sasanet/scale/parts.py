@@ -20,7 +20,7 @@ import joblib
 import numpy as np
 import pandas as pd
 
-from sasanet.checksums import pack_weights, seal
+from sasanet.checksums import pack_weights, read_json, seal
 from sasanet.errors import InvalidInputError, need_package, warn_user
 from sasanet.scale.output_columns import ROW
 from sasanet.scale.work import Work, rows_at_once
@@ -195,8 +195,8 @@ def _begin(job: Job, source: Source) -> None:
 
 def _compare(note: dict[str, Any], folder: Path) -> None:
     try:
-        before = json.loads((folder / NOTE).read_text("utf-8"))
-    except ValueError:
+        before = dict(read_json((folder / NOTE).read_text("utf-8")))
+    except (ValueError, TypeError):
         before = {}  # damaged: nothing can be said for it
     other = [key for key in note if note[key] != before.get(key)]
     if other:

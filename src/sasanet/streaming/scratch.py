@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sasanet.errors import FileWriteError, InvalidInputError
+from sasanet.validation import read_path
 from sasanet.whole_files import HOST, check_can_make, is_running
 
 _PREFIX = f"sasanet-{HOST}"
@@ -20,7 +21,7 @@ _PREFIX = f"sasanet-{HOST}"
 @contextlib.contextmanager
 def scratch_folder(place: str | Path | None) -> Iterator[Path]:
     """Yield a new folder in a place, by default the system's for temporary files."""
-    parent = Path(tempfile.gettempdir() if place is None else place)
+    parent = Path(tempfile.gettempdir()) if place is None else read_path(place)
     if parent.exists() and not parent.is_dir():
         raise InvalidInputError(f"scratch must be a folder, got the file {parent}.")
     check_can_make(parent)

@@ -256,6 +256,7 @@ def test_groups_of_a_file_are_those_of_the_model(place, tmp_path):
     [
         ("[1]", "JSON object"),
         ("{", "must be a JSON file"),
+        ("[" * 100_000, "must be a JSON file"),
         ('{"a": ["months"], "a": ["age"]}', "twice"),
         ('{"a": ["mouths"]}', "'mouths' in 'a'"),
     ],

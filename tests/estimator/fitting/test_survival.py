@@ -134,3 +134,10 @@ def test_damage_and_missing_seeds_are_one_sentence(tmp_path):
         fit(tmp_path)
     with pytest.raises(InvalidInputError, match="checkpoint must be a folder"):
         fit(tmp_path / "training-0.safetensors")
+
+
+@pytest.mark.parametrize("place", [5, b"x", "", []])
+def test_places_that_are_none_are_refused_before_anything_is_read(place):
+    for name in ("checkpoint", "scratch"):
+        with pytest.raises(InvalidInputError, match="path must be"):
+            SASANetRegressor(**QUICK).fit(None, None, **{name: place})

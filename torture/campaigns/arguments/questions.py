@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sasanet import SASANetClassifier, SASANetRegressor
+from sasanet import Explanation, SASANetClassifier, SASANetRegressor
+from sasanet.report import write_report
 from torture.campaigns.arguments.values import NOT_COUNTS, NOT_NUMBERS, Values, draw_arguments
 from torture.case import expect
 from torture.draw import Draw
@@ -43,9 +44,9 @@ REASONS = {
     "refuse": _REFUSE,
     "k": Values((1, 4, np.int64(9)), NOT_COUNTS),
     "codes": Values(
-        (None, {"age": "R1"}, {"age": ["R1", "Too young"], "city": "R2"}),
+        (None, {name: ["R1", "Because of it"] for name in ("age", "income", "city", "member")}),
         (5, "x", ["R1"], {"age": 5}, {"age": ["R1", "a", "b"]}, {"age": None}),
-        ({}, {"nope": "R"}),
+        ({}, {"nope": "R"}, {"age": "R1"}, {"age": ["R1", "Too young"], "city": "R2"}),
     ),
     "exclude": Values(((), ["age"], ("city", "member")), (("nope",), 5, [5], [None]), ("age",)),
     "output": _OUTPUT,
@@ -86,10 +87,11 @@ FIT = {
          np.full(_N, math.inf), np.ones((_N, 2)), {"a": 1}),
         (5, np.full(_N, 1e300), np.full(_N, 1e-300)),
     ),
-    "checkpoint": Values((None, "state"), (5, b"x", "a\0b", [], 1.5, "file"), ("",)),
-    "scratch": Values((None,), (5, b"x", "a\0b", [], 1.5), ("", "file", "state")),
+    "checkpoint": Values((None, "state"), (5, b"x", "a\0b", [], 1.5, "file", "")),
+    "scratch": Values((None,), (5, b"x", "a\0b", [], 1.5, ""), ("file", "state")),
     "target": Values((None,), (5, ["y"], b"y", "nope"), ("age",)),
 }  # fmt: skip
+_PLACES: tuple[Any, ...] = (5, None, b"x", "", "a\0b", [], ".", "nowhere/at/all")
 _ROWS: tuple[Any, ...] = (
     None, 5, "x", [], {}, {"nope": 1}, [1, 2], [[1, 2, 3, 4]] * 2, object(), b"1", {"age": 1},
     {"age": [1], "income": 1, "city": "a", "member": True}, ["x", 1.0, "Rome", True],
@@ -104,7 +106,9 @@ def _models() -> tuple[tuple[Any, pd.DataFrame], ...]:
 def ask(draw: Draw) -> Call:
     """Return a question with random arguments, and whether it must be answered."""
     model, X = draw.one_of(_models())
-    questions = (_explain, _interactions, _reasons, _recourse, _one_row, _learn, _partial, _fit)
+    questions = (
+        _explain, _interactions, _reasons, _recourse, _one_row, _learn, _partial, _fit, _write,
+    )  # fmt: skip
     return draw.one_of(questions)(draw, model, X[:_N])
 
 
@@ -201,3 +205,17 @@ def _fit(draw: Draw, model: Any, X: pd.DataFrame) -> Call:
             check_sums(new.fit(X, np.arange(_N) % 3, **given | here), X)
 
     return call, works
+
+
+def _write(draw: Draw, model: Any, X: pd.DataFrame) -> Call:
+    """Write a file to a place that is none, or read one there."""
+    explanation = model.explain(X[:2])
+    writers = (
+        lambda path: write_report(model, X[:4], path),
+        lambda path: model.audit(X[:4], n_rows=4, n_orders=4).save(path),
+        explanation.save,
+        Explanation.load,
+        lambda path: model.to_onnx(path),
+    )
+    work, path = draw.one_of(writers), draw.one_of(_PLACES[:2] if draw.happens(0.3) else _PLACES)
+    return (lambda: work(path)), False

@@ -18,7 +18,7 @@ def read_object(path: Path | None, option: str, example: str) -> dict[str, Any] 
         return None
     try:
         found = json.loads(path.read_text("utf-8"), object_pairs_hook=_once)
-    except (OSError, ValueError) as error:  # ValueError: neither UTF-8 nor JSON
+    except (OSError, ValueError, RecursionError) as error:  # ValueError: neither UTF-8 nor JSON
         raise InvalidInputError(
             f"{option} must be a JSON file such as {example}, got {path}: {error}"
         ) from None

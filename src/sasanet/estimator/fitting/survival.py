@@ -21,6 +21,7 @@ from sasanet.errors import InvalidInputError
 from sasanet.teachers import SoftLabels
 from sasanet.training.checkpoint import Checkpoint, read_state, write_state
 from sasanet.training.shared.fellows import Alone
+from sasanet.validation import read_path
 from sasanet.whole_files import check_can_make, remove_stale_drafts
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Survival:
         cls, folder: str | Path, kind: str, parameters: Mapping[str, Any], data: FitData
     ) -> Survival:
         """Make the folder, or find what a fit of these data and parameters has left there."""
-        place = Path(folder)
+        place = read_path(folder)
         if place.exists() and not place.is_dir():
             raise InvalidInputError(f"checkpoint must be a folder, got the file {place}.")
         check_can_make(place)
