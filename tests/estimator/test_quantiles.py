@@ -129,3 +129,11 @@ def test_several_quantiles_are_refused_where_they_cannot_be(spread, tmp_path):
         model.reasons(X, 0.0)
     with pytest.raises(InvalidInputError, match="several quantiles"):
         model.to_onnx(tmp_path / "model.onnx")
+
+
+def test_quantiles_in_an_array_are_saved(tmp_path):
+    X = np.arange(40.0).reshape(-1, 1)
+    settings = {"max_epochs": 1, "teacher_weight": 0, "random_state": 0}
+    model = SASANetRegressor(objective="quantile", quantile=np.array(LEVELS), **settings)
+    model.fit(X, X[:, 0]).save(tmp_path / "model")
+    assert load(tmp_path / "model").quantile == LEVELS

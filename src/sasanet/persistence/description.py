@@ -111,7 +111,7 @@ def _plain_parameters(model: SASANetModel) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | np.ndarray):
         return [_plain(part) for part in value]
     if isinstance(value, bool | np.bool_):
         return bool(value)
