@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from fastapi.testclient import TestClient
 
 import sasanet
+from sasanet.serve import make_app
 
 NAMES = ("credit", "birds", "mass")
 DIGITS = {"rtol": 1e-5, "atol": 1e-5}  # float32, in batches of other sizes
@@ -168,4 +170,16 @@ def test_openapi_has_the_columns_of_every_model(client, models):
     assert "/models/{model}/explain" not in schema["paths"]
     months = schema["components"]["schemas"]["credit.Row"]["properties"]["months"]
     assert months["minimum"] < months["maximum"]
+    status = schema["components"]["schemas"]["credit.Row"]["properties"]["status"]
+    (column,) = (c for c in models["credit"][0].encoder_.columns if c.name == "status")
+    assert status["enum"] == [*column.levels, None]
+
+
+def test_the_page_of_the_api_is_there_if_asked_for(client, folders):
     assert client.get("/docs").status_code == 404  # it would load scripts from the network
+    with TestClient(make_app(folders[:1], docs=True)) as other:
+        answer = other.get("/docs")
+        assert answer.status_code == 200
+        assert "/openapi.json" in answer.text
+        assert "cdn.jsdelivr.net" in answer.headers["content-security-policy"]
+        assert "cdn.jsdelivr.net" not in other.get("/").headers["content-security-policy"]
