@@ -12,7 +12,7 @@ from bench.page import spread, table
 
 PAGE = Path(__file__).parents[2] / "docs" / "measured" / "faithful.md"
 Found = dict[str, Any]
-ESTIMATORS = ("orders", "antithetic orders", "KernelSHAP, paired", "LeverageSHAP", "refine")
+DRAWN = ("orders", "antithetic orders", "KernelSHAP, paired", "LeverageSHAP")
 # The paper's table "RMSE to the real Shapley value": as it is, and under its distribution shift.
 PAPER = {
     "higgs_64k": ("0.005", "0.113"),
@@ -117,7 +117,7 @@ def _effort(found: Found) -> str:
     ]
     return (
         "\n## R² by effort of the formula\n\n128 test rows, 1,000 orders; in brackets µs per row. "
-        "The default pins two cells (three with at most 12 features) and follows 16. The second "
+        "The default pins two cells (four with at most 32 features) and follows 8. The second "
         "look at steep rows is added whatever the effort.\n\n" + table(["table", *efforts], rows)
     )
 
@@ -250,27 +250,51 @@ def _coverage(found: Found) -> str:
 
 
 def _estimators(found: Found) -> str:
-    rows, costs = [], []
+    drawn, refined, costs = [], [], []
     for name, run in _of(found, "estimators-").items():
+        if "refine" not in run:
+            continue
+        plain = run["closed_form"]
         for effort in ("8", "32"):
             one = run[effort]
-            cells = [f"{one[key]:.4f}" for key in ESTIMATORS]
-            rows.append([name, f"{one['evaluations']:,}", *cells])
-        # The error falls with the root of the evaluations: what halves the formula's own error?
-        one = run["32"]
-        needed = [
-            one["evaluations"] * (2 * one[key] / run["closed_form"]) ** 2 for key in ESTIMATORS
-        ]
-        costs.append([name, f"{run['closed_form']:.4f}", *(f"{n:,.0f}" for n in needed)])
-    if not rows:
+            drawn.append([name, f"{one['evaluations']:,}", *(f"{one[k]:.4f}" for k in DRAWN)])
+        refined.append([name, "0", f"{plain:.5f}", "1", "–", "–"])
+        for one in run["refine"].values():
+            as_long = one["us_per_row"] / run["us_per_evaluation"]
+            refined.append(
+                [
+                    name,
+                    f"{one['evaluations']:,}",
+                    f"{one['rmse']:.5f}",
+                    f"{(one['rmse'] / plain) ** 2:.3f}",
+                    f"{100 * one['coverage']:.1f} %",
+                    f"{as_long:,.0f}",
+                ]
+            )
+        one = run["32"]  # the error of draws falls with the root of the evaluations
+        needed = [one["evaluations"] * (2 * one[key] / plain) ** 2 for key in DRAWN]
+        ours = [one for one in run["refine"].values() if one["rmse"] <= plain / 2]
+        least = ["–", "–"]
+        if ours:
+            as_long = ours[0]["us_per_row"] / run["us_per_evaluation"]
+            least = [f"{ours[0]['evaluations']:,}", f"{as_long:,.0f}"]
+        costs.append([name, f"{plain:.4f}", *(f"{n:,.0f}" for n in needed), *least])
+    if not refined:
         return ""
     return (
-        "\n## Refinement: what does an evaluation buy?\n\nRMSE on the games of 40 test rows by the "
-        "number of evaluations of v per row. KernelSHAP and LeverageSHAP are drawn with "
-        "complements and without replacement, and give no standard errors; `refine` starts from "
-        "the formula and does.\n\n"
-        + table(["table", "evaluations", *ESTIMATORS], rows)
-        + "\nEvaluations per row to reach half the error of the unrefined attributions (by the "
-        "square-root law from the larger effort):\n\n"
-        + table(["table", "RMSE unrefined", *ESTIMATORS], costs)
+        "\n## Refinement: what does an evaluation buy?\n\nErrors on the games of 40 test rows by "
+        "the number of evaluations of v per row; the noise of the true values is subtracted. "
+        "*Of the plain*: the squared error as a share of that of the plain attributions. "
+        "*Coverage*: how often φ ± 1.96 standard errors (`error_std` and the noise of the true "
+        "values together) holds the true value. *As long as*: evaluations of v that take as long "
+        "as the whole call, closer formula and all, where v is evaluated thousands of times at "
+        "once.\n\n"
+        + table(["table", "evaluations", "RMSE", "of the plain", "coverage", "as long as"], refined)
+        + "\nOthers, without the formula. KernelSHAP and LeverageSHAP are drawn with complements "
+        "and without replacement, and give no standard errors.\n\n"
+        + table(["table", "evaluations", *DRAWN], drawn)
+        + "\nEvaluations per row to reach half the error of the unrefined attributions (of draws "
+        "by the square-root law from the larger effort; of `refine` the first effort tried that "
+        "does):\n\n"
+        + table(["table", "RMSE unrefined", *DRAWN, "refine", "refine, as long as"], costs)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -33,7 +34,7 @@ pandas go in; reading them is part of every figure. How to explain fast is in th
 def write_page(results: Path) -> None:
     """Write the page from what has been measured so far."""
     found = {path.stem: json.loads(path.read_text()) for path in sorted(results.glob("*.json"))}
-    makers = (_models, _ratios, _rates, _one_row, _accuracy, _memory)
+    makers = (_models, _ratios, _rates, _one_row, _accuracy, _memory, _beside, _fronts)
     PAGE.write_text(_HEAD + "".join(make(found) for make in makers), encoding="utf-8")
 
 
@@ -45,20 +46,22 @@ def _models(found: dict[str, Any]) -> str:
     rows = []
     for name, run in _runs(found, "fit").items():
         seconds = run["fit_seconds"]
-        share = seconds["learned module"] / seconds["sasanet"]
+        learning = found[f"learn-{name}"]["seconds"] if f"learn-{name}" in found else math.nan
         rows.append(
             [
                 _NAMES[name],
                 f"{run['columns']}",
                 f"{run['train_rows']:,}",
                 *(f"{seconds[key]:.0f}" for key in ("sasanet", "lightgbm", "xgboost")),
-                f"{seconds['learned module']:.0f} ({share:.0%} of ours)",
+                f"{learning:.1f} ({learning / seconds['sasanet']:.0%} of ours)",
             ]
         )
     if not rows:
         return ""
     heads = ["table", "columns", "rows", "SASANet, s", "LightGBM, s", "XGBoost, s"]
-    return "\n## The models\n\n" + table([*heads, "learning the module, s"], rows)
+    return "\n## The models\n\nProcessor seconds of a fit on one thread.\n\n" + table(
+        [*heads, "learning the module, s"], rows
+    )
 
 
 def _rate(run: dict[str, Any], size: str, system: str) -> float:
@@ -168,9 +171,67 @@ def _memory(found: dict[str, Any]) -> str:
     if "million" not in found:
         return ""
     run = found["million"]
-    more = run["peak_gib"] - run["peak_gib_before"]
+    rows = []
+    for method, name in (("learned", "learned module"), ("formula", "formula")):
+        peak, seconds = run[method]["peak_gib"], run[method]["seconds"]
+        more = peak - run["peak_gib_before"]
+        rows.append([name, f"{seconds:.0f}", f"{more:.2f}", f"{peak:.2f}"])
+    heads = ["by", "seconds", "GiB more than before", "GiB of the process at most"]
     return (
-        f"\n## A million rows\n\nExplaining {run['rows']:,} rows of census income at once by the "
-        f"formula takes {run['seconds']:.0f} s and {more:.2f} GiB beyond the table and the model, "
-        f"of which the attributions themselves are {run['values_gib']:.2f} GiB.\n"
+        f"\n## A million rows\n\nExplaining {run['rows']:,} rows of census income at once, 2 "
+        f"threads. The attributions themselves are {run['values_gib']:.2f} GiB; before, the process"
+        f" held at most {run['peak_gib_before']:.2f} GiB: Python with its packages, the model, and "
+        f"the table of {run['table_gib']:.2f} GiB.\n\n" + table(heads, rows)
+    )
+
+
+def _beside(found: dict[str, Any]) -> str:
+    if "beside" not in found:
+        return ""
+    run = found["beside"]
+    rates = run["rows_per_second"]
+    rows = []
+    for system in rates["0"]:
+        alone, *others = (median(rates[busy][system]) for busy in ("0", "1", "2"))
+        cells = [f"{rate:,.0f} ({alone / rate:.1f}×)" for rate in others]
+        rows.append([system, f"{alone:,.0f}", *cells])
+    heads = ["system", "alone", "one busy process", "two busy processes"]
+    return (
+        f"\n## Beside other work\n\nRows of census income a second, {run['rows']:,} a call, 2 "
+        "threads on two cores, while other processes do nothing but compute; in brackets how many "
+        "times as long it takes.\n\n" + table(heads, rows)
+    )
+
+
+def _fronts(found: dict[str, Any]) -> str:
+    rows = []
+    for name, run in found.items():
+        if not name.startswith("front-"):
+            continue
+        title = name.removeprefix("front-")
+        title = _NAMES.get(title, title.replace("_", " "))
+        trees, metric = run["lightgbm"], run.get("metric", "")
+        quality = f"{trees['scores'][metric]:.4f}" if metric else "–"
+        heading = f"{title}, {run['train_rows']:,} rows"
+        rows.append([heading, "LightGBM", f"{trees['seconds']:.1f}", "", quality, "–", "–"])
+        for fit in run["sasanet"]:
+            times, seconds = fit["times"], fit["seconds"]
+            is_limit = times is not None
+            limit = f"SASANet, {times:.0f}×" if is_limit else "SASANet, no limit"
+            took = f"{seconds:.1f} ({seconds / trees['seconds']:.1f}×)"
+            training = f"{fit['training']['seconds'] / seconds:.0%}"
+            quality = f"{fit['scores'][metric]:.4f}" if metric else "–"
+            own = f"{fit['self_game_r2']:.4f}" if metric else "–"
+            wrong = f"{fit['value_rmse']:.4f}" if "value_rmse" in fit else "–"
+            rows.append([heading, limit, took, training, quality, own, wrong])
+    if not rows:
+        return ""
+    heads = ["table", "fit", "seconds", "of them training", "AUC or R²", "self-game R²", "v off by"]
+    return (
+        "\n## What a second of fitting buys\n\nOne fit of LightGBM with the settings its search "
+        "chose, and our default with a `time_limit` of so many times its seconds, all on one "
+        "thread, in processor seconds. Quality is that of test rows. *v off by*: the RMSE of v(S) "
+        "against E[y | x_S] over all coalitions, on a table where that is known. Before training, "
+        "the panel of teachers is fitted, five or more times on parts of the rows.\n\n"
+        + table(heads, rows)
     )

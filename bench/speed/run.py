@@ -3,7 +3,8 @@
 1. batches of one to a hundred thousand rows, on one thread and on two;
 2. one row at a time: how long half and 99 % of the calls take;
 3. how close the learned module is, as given and under a shift, and what it costs to learn;
-4. memory when a million rows are explained.
+4. memory when a million rows are explained, and speed while other processes are busy;
+5. what a second of fitting buys.
 
 Systems take turns within one run, so that what else the machine does disturbs all alike. On one
 thread the time of the processor is taken, which other work disturbs little; on two that of the
@@ -12,6 +13,8 @@ clock, since their waiting for each other counts.
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -23,8 +26,10 @@ import numpy as np
 import pandas as pd
 
 from bench import runner
+from bench.speed.front import TABLES as FRONTS
+from bench.speed.front import front, known
 from bench.speed.page import write_page
-from bench.speed.systems import MODELS, TABLES, System, fit, split, systems, use_threads
+from bench.speed.systems import MODELS, TABLES, System, fit, learn, split, systems, use_threads
 from bench.tables import data
 from sasanet import load
 
@@ -32,6 +37,7 @@ BATCHES, MANY = (1, 100, 10_000), 100_000
 SLOW_ROWS = 1_000  # of a larger batch, for systems whose time is proportional to the rows
 ROUNDS, SMALL_ROUNDS, CALLS = 3, 5, 300
 AUDITED, ORDERS = 200, 500
+BESIDE_ROWS = 2_000
 
 
 def batches(name: str, threads: int) -> dict[str, Any]:
@@ -87,9 +93,8 @@ def one_row(name: str) -> dict[str, Any]:
     """Return how long one row takes, in milliseconds: p50 and p99 of calls in turn."""
     use_threads(1)
     rows = split(name).X_test[:CALLS]
-    taught, trees = load(MODELS / name / "sasanet"), systems(name, 1)
-    plain = load(MODELS / name / "sasanet")
-    plain.network_.distilled = None
+    taught, trees = load(MODELS / name / "taught"), systems(name, 1)
+    plain = load(MODELS / name / "plain")
     records = rows.to_dict("records")
     frames = [rows[i : i + 1] for i in range(len(rows))]
     calls: dict[str, tuple[Callable[[Any], Any], list[Any]]] = {
@@ -114,11 +119,13 @@ def one_row(name: str) -> dict[str, Any]:
 
 
 _CONTRIB = "LightGBM, pred_contrib"
+_BESIDE = ("SASANet, predict", "SASANet, formula", "SASANet, learned module", _CONTRIB)
+_BUSY = "while True: pass"
 
 
 def accuracy(name: str) -> dict[str, Any]:
     """Compare the formula and the learned module with the Shapley values of the model's game."""
-    model, rows = load(MODELS / name / "sasanet"), split(name)
+    model, rows = load(MODELS / name / "taught"), split(name)
     tables = {"as given": rows.X_test, "shifted": data.shifted(rows.X_test, rows.X_train)}
     found: dict[str, Any] = {"rows": AUDITED, "orders": ORDERS}
     with warnings.catch_warnings():
@@ -133,22 +140,43 @@ def accuracy(name: str) -> dict[str, Any]:
 
 def million() -> dict[str, Any]:
     """Return what explaining a million census rows adds to the memory of the process."""
-    model, rows = load(MODELS / "census" / "sasanet"), _rows("census", 1_000_000)
-    model.explain(rows[:1_000], method="formula")
-    before, start = runner.peak_gib(), time.perf_counter()
-    explained = model.explain(rows, method="formula")
-    seconds = time.perf_counter() - start
-    return {
-        "rows": len(rows),
-        "seconds": seconds,
-        "peak_gib_before": before,
-        "values_gib": explained.values.nbytes / 2**30,
-    }
+    model, rows = load(MODELS / "census" / "taught"), _rows("census", 1_000_000)
+    found: dict[str, Any] = {"rows": len(rows), "table_gib": rows.memory_usage().sum() / 2**30}
+    for method in ("learned", "formula"):  # the first needs no more than the second
+        model.explain(rows[:1_000], method=method)
+    found["peak_gib_before"] = runner.peak_gib()
+    for method in ("learned", "formula"):
+        start = time.perf_counter()
+        explained = model.explain(rows, method=method)
+        found[method] = {"seconds": time.perf_counter() - start, "peak_gib": runner.peak_gib()}
+        found["values_gib"] = explained.values.nbytes / 2**30
+        del explained
+    return found
+
+
+def beside_others() -> dict[str, Any]:
+    """Return rows a second on two threads while other processes keep one core busy, and both."""
+    use_threads(2)
+    rows, taking_part = _rows("census", BESIDE_ROWS), systems("census", 2)
+    ready = {key: (taking_part[key], taking_part[key].make()) for key in _BESIDE}
+    for _, explain in ready.values():
+        explain(rows[:100])
+    found: dict[str, Any] = {"rows": BESIDE_ROWS, "rows_per_second": {}}
+    for busy in (0, 1, 2):
+        others = [subprocess.Popen([sys.executable, "-c", _BUSY]) for _ in range(busy)]
+        try:
+            found["rows_per_second"][str(busy)] = in_turn(ready, rows, ROUNDS, time.perf_counter)
+        finally:
+            for other in others:
+                other.kill()
+                other.wait()
+    return found
 
 
 def _jobs(name: str) -> dict[str, runner.Job]:
     return {
         f"fit-{name}": partial(fit, name),
+        f"learn-{name}": partial(learn, name),
         f"batches-{name}-2": partial(batches, name, 2),
         f"one-{name}": partial(one_row, name),
         f"batches-{name}-1": partial(batches, name, 1),
@@ -158,6 +186,9 @@ def _jobs(name: str) -> dict[str, runner.Job]:
 
 JOBS: dict[str, runner.Job] = {key: job for name in TABLES for key, job in _jobs(name).items()}
 JOBS["million"] = million
+JOBS["beside"] = beside_others
+JOBS |= {f"front-{name.replace(' ', '_')}": partial(front, name) for name in FRONTS}
+JOBS["front-known"] = known
 
 if __name__ == "__main__":
     runner.main("bench.speed.run", runner.RESULTS / "speed", JOBS, write_page)

@@ -10,6 +10,7 @@ from sasanet.network.layers import (
     ByteDropout,
     GeneratorAttention,
     GeneratorDropout,
+    Product,
     dropout_from,
     feed_forward,
 )
@@ -18,8 +19,8 @@ from sasanet.network.layers import (
 @pytest.mark.parametrize(
     ("first", "kinds"),
     [
-        (False, [nn.Linear, nn.GELU, ByteDropout, nn.Linear]),
-        (True, [nn.GELU, ByteDropout, nn.Linear, nn.GELU, ByteDropout, nn.Linear]),
+        (False, [Product, nn.GELU, ByteDropout, Product]),
+        (True, [nn.GELU, ByteDropout, Product, nn.GELU, ByteDropout, Product]),
     ],
 )
 def test_feed_forward_layers_alternate_with_activations(first, kinds):
@@ -42,7 +43,31 @@ def test_dropout_drops_its_share_keeps_the_mean_and_rests_outside_training(rate,
 
 def test_the_last_layer_is_neither_activated_nor_dropped():
     layers = feed_forward([3, 2], nn.ReLU(), 0.9)
-    assert [type(layer) for layer in layers] == [nn.Linear]
+    assert [type(layer) for layer in layers] == [Product]
+
+
+# --- products ----------------------------------------------------------------------------------
+
+
+def learned(layer, x):
+    """Return the product of a layer in training, and the gradients of its input and weights."""
+    x = x.clone().requires_grad_()
+    found = layer.train()(x)
+    gradients = torch.autograd.grad(
+        (found * torch.arange(1.0, 33.0)).sum(), [x, *layer.parameters()]
+    )
+    return [found, *gradients]
+
+
+@pytest.mark.parametrize("shape", [(70,), (35, 2), (3,)], ids=str)
+def test_products_and_their_gradients_are_those_of_torch(shape):
+    x, layer, torchs = torch.randn(*shape, 24), Product(24, 32), nn.Linear(24, 32)
+    torchs.load_state_dict(layer.state_dict())
+    expected = learned(torchs, x)
+    torch.testing.assert_close(learned(layer, x), expected, atol=1e-3, rtol=1e-4)
+    layer.weight.data.mul_(1.01)
+    with pytest.raises(AssertionError):
+        torch.testing.assert_close(learned(layer, x), expected, atol=1e-3, rtol=1e-4)
 
 
 # --- where the draws come from -----------------------------------------------------------------

@@ -28,18 +28,27 @@ def in_chunks(
     per_row: int,
     function: Callable[[Tensor, slice], tuple[Tensor, ...]],
 ) -> list[Tensor]:
-    """Run a function over chunks of rows, without gradients, and concatenate its results."""
+    """Run a function over chunks of rows, without gradients, and put its results together.
+
+    Each result has one entry per row; they are written to one place as they come, so that a million
+    rows are not held twice.
+    """
     note_computing()
     device = next(network.parameters()).device
     size = max(1, _CELLS_AT_ONCE // max(1, cells.shape[1] * per_row))
-    parts = []
+    results: list[Tensor] = []
     # A single row makes no arrays worth keeping memory for, and setting malloc takes longer.
     heap = steady_heap() if len(cells) > 1 else nullcontext()
     with torch.no_grad(), heap:
         for start in range(0, len(cells), size):
             chunk = slice(start, start + size)
-            parts.append([part.cpu() for part in function(cells[chunk].to(device), chunk)])
-    return [torch.cat(column) for column in zip(*parts, strict=True)]
+            parts = [part.cpu() for part in function(cells[chunk].to(device), chunk)]
+            if len(cells) <= size:
+                return parts
+            results = results or [part.new_empty(len(cells), *part.shape[1:]) for part in parts]
+            for whole, part in zip(results, parts, strict=True):
+                whole[chunk] = part
+    return results
 
 
 def outputs(network: TabularNetwork, cells: Tensor) -> Tensor:
@@ -65,17 +74,37 @@ def attributions_and_outputs(
     The players P of a network are its N features. ``quickly``: by the module that the formula
     taught, which the network must have.
     """
-    find = network.attribute
     if quickly:
         assert isinstance(network, SASANet)
-        find = network.attribute_quickly
+        return _quick(network, cells)
 
     def attribute(part: Tensor, _: slice) -> tuple[Tensor, ...]:
         present = network.present(part)
-        return *find(part, present), present
+        # Some devices know no float64.
+        values, total = (each.cpu().double() for each in network.attribute(part, present))
+        return add_up(values, total, present.cpu()), total
 
-    values, total, present = in_chunks(network, cells, 1, attribute)
-    return add_up(values.double(), total.double(), present), total.double()
+    values, total = in_chunks(network, cells, 1, attribute)
+    return values, total
+
+
+def _quick(network: SASANet, cells: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the same by the learned module; rows unlike those it was taught get the formula's.
+
+    All of these together: a few in each chunk would cost the formula several times as long.
+    """
+
+    def attribute(part: Tensor, _: slice) -> tuple[Tensor, ...]:
+        present = network.present(part)
+        *found, unlike = network.attribute_quickly(part, present)
+        values, total = (each.cpu().double() for each in found)
+        return add_up(values, total, present.cpu()), total, unlike
+
+    values, total, unlike = in_chunks(network, cells, 1, attribute)
+    if unlike.any():
+        some = cells[unlike]
+        values[unlike] = add_up(attributions(network, some), total[unlike], network.present(some))
+    return values, total
 
 
 def members(game: PlayerGame, cells: Tensor, totals: Tensor) -> Tensor:

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 # To be held while torch's global generator is seeded or lent out.
@@ -118,7 +119,7 @@ def feed_forward(
     for depth, (fan_in, fan_out) in enumerate(pairwise(sizes)):
         if depth or activate_first:
             layers += [activation, ByteDropout(dropout)]
-        layers.append(nn.Linear(fan_in, fan_out))
+        layers.append(Product(fan_in, fan_out))
     return nn.Sequential(*layers)
 
 
@@ -128,17 +129,51 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     Without gradients many rows are multiplied by oneDNN where the processor has AVX-512: MKL, which
     torch asks otherwise, leaves it unused on some of these and takes twice the time.
     """
-    if _HAS_ONEDNN and _suits_onednn(x, weight):
-        found: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
-        return found
+    if not torch.is_grad_enabled() and _suits_onednn(x, weight):
+        return _by_onednn(x, weight, bias)
     return F.linear(x, weight, bias)
 
 
 def _suits_onednn(x: Tensor, weight: Tensor) -> bool:
-    """Tell whether a product is large enough, of plain 32-bit numbers, and needs no gradient."""
+    """Tell whether a product is large enough, and of plain 32-bit numbers."""
     plain = x.device.type == "cpu" and x.dtype == weight.dtype == torch.float32
     large = weight.shape[0] >= _WIDE and x.numel() >= _MANY * x.shape[-1]
-    return plain and large and not torch.is_grad_enabled()
+    return _HAS_ONEDNN and plain and large
+
+
+def _by_onednn(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    found: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
+    return found
+
+
+class _LearnedProduct(torch.autograd.Function):
+    """x Wᵀ + b by oneDNN, and its gradients too."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        """Shapes: x [..., D], weight [E, D], bias [E] → [..., E]."""
+        ctx.save_for_backward(x, weight)
+        return _by_onednn(x, weight, bias)
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        """Return the gradients of x, weight and bias."""
+        x, weight = ctx.saved_tensors
+        flat = gradient.flatten(0, -2)
+        by_x = _by_onednn(gradient, weight.mT) if ctx.needs_input_grad[0] else None
+        return by_x, _by_onednn(flat.mT, x.flatten(0, -2).mT), flat.sum(0)
+
+
+class Product(nn.Linear):
+    """torch's linear layer; in training its products and their gradients are oneDNN's, too."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return x Wᵀ + b: [..., D] → [..., E]."""
+        if self.training and torch.is_grad_enabled() and _suits_onednn(x, self.weight):
+            found: Tensor = _LearnedProduct.apply(x, self.weight, self.bias)
+            return found
+        return super().forward(x)
 
 
 def used_up(layers: nn.Sequential, x: Tensor) -> Tensor:

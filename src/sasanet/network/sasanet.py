@@ -236,17 +236,15 @@ class SASANet(TabularNetwork):
         output = value.mean(1)
         return add_up(found, output, present), output
 
-    def attribute_quickly(self, cells: Tensor, present: Tensor) -> tuple[Tensor, Tensor]:
+    def attribute_quickly(self, cells: Tensor, present: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return what :meth:`attribute` does, by the module that the formula taught.
 
-        Rows unlike those it was taught get the formula's own attributions.
+        Rows unlike those it was taught belong to the formula; the last result tells which: bool
+        [B].
         """
         assert self.distilled is not None
         assert isinstance(self.marginal, SetValue)
-        found, output, unlike = self.distilled.attribute(self.marginal, cells, present)
-        if unlike.any():
-            found[unlike] = self.attribute(cells[unlike], present[unlike])[0]
-        return found, output
+        return self.distilled.attribute(self.marginal, cells, present)
 
     def values(self, cells: Tensor, coalitions: Tensor) -> Tensor:
         """Return the model's output for every coalition, relative to the base value.

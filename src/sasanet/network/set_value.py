@@ -50,6 +50,11 @@ class SetFunction:
         found: Tensor = self.rho(self.bias)
         return found
 
+    @cached_property
+    def linears(self) -> list[nn.Linear]:
+        """The linear layers of ρ; before each comes the activation."""
+        return [layer for layer in self.rho if isinstance(layer, nn.Linear)]
+
     def value_of_sums(self, sums: Tensor) -> Tensor:
         """Return v of summed cell vectors: [..., D] → [..., K]; with members [..., M, D]."""
         return self._value(sums + self.bias)

@@ -7,7 +7,12 @@ import pytest
 import torch
 from torch import nn
 
-from sasanet.network.attribution.moment_propagation import activation_moments, expected_value
+from sasanet.network.attribution.moment_propagation import (
+    activation_moments,
+    expected_value,
+    smoothed_gradient,
+    value_and_gradient,
+)
 from sasanet.network.set_value import SetFunction
 
 POINTS, CASES, ROWS, FOLLOWED, WIDTH = 2, 3, 3, 4, 10
@@ -146,3 +151,38 @@ def test_the_expectation_is_that_of_many_random_sums():
     assert (
         abs(mode.item() - drawn.mean().item()) > 0.1 * drawn.std().item()
     )  # the twin: no variance
+
+
+def steepness(marginal, sums):
+    """Return torch's own gradients of every output: [..., K, D]."""
+    sums = sums.clone().requires_grad_()
+    value = marginal.value_of_sums(sums)
+    found = [
+        torch.autograd.grad(part.sum(), sums, retain_graph=True)[0] for part in value.unbind(-1)
+    ]
+    return torch.stack(found, -2)
+
+
+@pytest.mark.parametrize("hidden", [(7,), (7, 5)])
+@pytest.mark.parametrize("activation", list(ACTIVATIONS))
+def test_the_value_comes_with_its_gradient(activation, hidden):
+    marginal, mean, *_ = make_game(ACTIVATIONS[activation], hidden, 2, 2.0)
+    mean = 0.2 * mean  # less, and the cap would leave no slope
+    expected = steepness(marginal, mean)
+    with torch.no_grad():
+        value, gradient = value_and_gradient(marginal, mean)
+        assert torch.equal(value, marginal.value_of_sums(mean))
+        torch.testing.assert_close(gradient, expected)
+        nearly = smoothed_gradient(marginal, mean, torch.full_like(mean, 1e-12))
+        torch.testing.assert_close(nearly, expected, atol=1e-3, rtol=0)
+        blurred = smoothed_gradient(marginal, mean, torch.ones_like(mean))
+    assert (blurred - expected).abs().max() > 0.1 * expected.abs().max()
+
+
+@pytest.mark.parametrize("activation", list(ACTIVATIONS))
+def test_the_coarse_gradient_is_that_of_the_closer_one_without_followed_features(activation):
+    marginal, mean, *_ = make_game(ACTIVATIONS[activation], (), 1, math.inf)
+    variance = torch.rand(POINTS, 1, ROWS, WIDTH).double() + 0.1
+    found = smoothed_gradient(marginal, mean, variance)[..., 0, :]
+    slope = activation_moments(ACTIVATIONS[activation], mean + marginal.bias, variance).slope
+    torch.testing.assert_close(found, slope * marginal.rho[1].weight[0])

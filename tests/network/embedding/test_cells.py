@@ -152,6 +152,22 @@ def test_any_table_of_as_many_rows_can_be_read_like_the_embedding(columns, table
     check_equal(embedding.read(2 * embedding.rows()[:, :1], cells), 2 * embedding(cells)[..., :1])
 
 
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+def test_sums_over_a_row_are_bit_by_bit_those_over_its_coalition(
+    columns, table, make_cells, missing
+):
+    embedding, cells = table(columns), make_cells(columns, 20, missing).double()
+    present = ~cells.isnan()
+    expected = embedding.coalition_sums(cells, present[:, None])  # with gradients: cell by cell
+    with torch.no_grad():
+        assert torch.equal(embedding.coalition_sums(cells, present[:, None]), expected)
+        found = embedding.look_ups(cells, present)
+        each = embedding.read_each(embedding.rows(), found)
+        assert (each[~present] == 0).all()
+        others = embedding.read_sums(embedding.rows(), embedding.look_ups(cells, ~present))
+    assert not torch.equal(others[:, None], expected)
+
+
 def test_every_knot_itself_has_its_own_row(columns, table):
     embedding = table(columns)
     longest = max(columns.places)

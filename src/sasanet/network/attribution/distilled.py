@@ -26,12 +26,12 @@ import torch
 from torch import Tensor, nn
 
 from sasanet.network.attribution.closed_form import INSIDE, WEIGHTS
-from sasanet.network.attribution.moment_propagation import smoothed_gradient
+from sasanet.network.attribution.moment_propagation import smoothed_gradient, value_and_gradient
 from sasanet.network.coalitions import add_up
-from sasanet.network.embedding.cells import TableEmbedding
+from sasanet.network.embedding.cells import LookUps, TableEmbedding
 from sasanet.network.embedding.memo import RemembersTables
 from sasanet.network.interface import TabularNetwork
-from sasanet.network.layers import feed_forward, linear
+from sasanet.network.layers import feed_forward, linear, used_up
 from sasanet.network.set_value import SetValue
 
 POINTS = (INSIDE, 1 - INSIDE, 1.0)  # t; at t = 0 the gradient is that of the cell alone
@@ -44,10 +44,14 @@ def can_distil(marginal: nn.Module) -> bool:
 
 
 class RowFacts(NamedTuple):
-    """What is known of rows before the correction."""
+    """What is known of rows before the correction.
+
+    The coarse formula's φ_i are ``start``_i + ⟨a_i, ``along``⟩.
+    """
 
     inputs: Tensor  # of the network that corrects, standardised: [B, I]
-    base: Tensor  # the coarse formula's φ: [B, N, K]
+    start: Tensor  # [B, N, K]
+    along: Tensor  # [B, W, K]
     output: Tensor  # v: [B, K]
 
 
@@ -111,27 +115,35 @@ class DistilledAttribution(RemembersTables, TabularNetwork):
 
     def raw(self, vectors: Tensor, row: RowFacts) -> Tensor:
         """Return φ before they are made to add up: [B, N, W] → [B, N, K]; absent ones count not."""
-        context = self.context(row.inputs.clamp(-_FARTHEST, _FARTHEST))
-        return torch.baddbmm(row.base, vectors, context.unflatten(1, (self.directions, -1)))
+        context = used_up(self.context, row.inputs.clamp(-_FARTHEST, _FARTHEST))
+        along = row.along + context.unflatten(1, (self.directions, -1))
+        # Transposed: few outputs times many cells, which is faster than the other way around.
+        return torch.baddbmm(row.start.mT, along.mT, vectors.mT).mT
 
     def prepare(
         self, marginal: SetValue, cells: Tensor, present: Tensor
     ) -> tuple[Tensor, RowFacts]:
-        """Return the cells' vectors [B, N, W] and all else that is known before the correction."""
-        sums, squares = self._sums(marginal, cells, present[:, None])
+        """Return the cells' vectors [B, N, W] and all else that is known before the correction.
+
+        Those of absent cells are 0.
+        """
+        embedding = marginal.embedding
+        assert isinstance(embedding, TableEmbedding)
+        found = embedding.look_ups(cells, present)
+        sums, squares = self._sums(marginal, cells, present[:, None], found)
+        value, gradients = self._gradients(marginal, sums, squares)
         # ρ(b) − ρ(b) is zero only up to rounding; v(∅) must be exactly φ0.
-        anything = present.any(1)[:, None, None]
-        output = (marginal.together.value_of_sums(sums) * anything).mean(1)
-        gradients = self._gradients(marginal, sums, squares)
-        vectors, alone = self._read(marginal, cells)
-        vectors = vectors * present[..., None]
+        output = (value * present.any(1)[:, None, None]).mean(1)
+        vectors, alone = self._read(marginal, found)
         share = present.float().mean(1, keepdim=True)
         means = gradients.mean(2).permute(1, 0, 2, 3).flatten(1)
         inputs = torch.cat([vectors.sum(1), means, output, share], 1)
         inputs = inputs.sub_(self.center).div_(self.spread)
-        return vectors, RowFacts(inputs, self._base(marginal, vectors, alone, gradients), output)
+        return vectors, RowFacts(inputs, *self._coarse(marginal, vectors, alone, gradients), output)
 
-    def _sums(self, marginal: SetValue, cells: Tensor, present: Tensor) -> tuple[Tensor, Tensor]:
+    def _sums(
+        self, marginal: SetValue, cells: Tensor, present: Tensor, found: LookUps
+    ) -> tuple[Tensor, Tensor]:
         """Return each member's Σ r_mi ψ_i and Σ (r_mi ψ_i)²: [B, N], [B, 1, N] → [B, M, D] twice.
 
         With one member both are looked up at once.
@@ -143,42 +155,58 @@ class DistilledAttribution(RemembersTables, TabularNetwork):
                 "squares", embedding.weights, lambda: embedding.rows().square()
             )
             weights = present * marginal.factors.square()
-            return marginal._sums(cells, present)[:, 0], weights @ embedding.read(squares, cells)
+            own = weights @ embedding.read_each(squares, found)
+            return marginal._sums(cells, present)[:, 0], own
 
         def with_squares() -> Tensor:
             rows = embedding.rows()
             return torch.cat([rows, rows.square()], 1)
 
         table = self.remembered("with squares", embedding.weights, with_squares)
-        sums, squares = embedding.sums_in(table, cells, present).chunk(2, dim=2)
+        sums, squares = embedding.read_sums(table, found)[:, None].chunk(2, dim=2)
         return sums, squares
 
-    def _read(self, marginal: SetValue, cells: Tensor) -> tuple[Tensor, Tensor]:
-        """Return a of every cell, and v as if it were alone: [B, N] → [B, N, W], [B, N, K]."""
+    def _read(self, marginal: SetValue, found: LookUps) -> tuple[Tensor, Tensor]:
+        """Return a of every cell, and v as if it were alone: → [B, N, W], [B, N, K]."""
         embedding = marginal.embedding
         assert isinstance(embedding, TableEmbedding)
         table, alone = self.cell_table(marginal), self._alone(marginal)
         both = self.remembered("both", (table, alone), lambda: torch.cat([table, alone], 1))
-        found = embedding.read(both, cells)
-        return found[..., : self.directions], found[..., self.directions :]
+        every = embedding.read_each(both, found)
+        return every[..., : self.directions], every[..., self.directions :]
 
-    def _base(
+    def _coarse(
         self, marginal: SetValue, vectors: Tensor, alone: Tensor, gradients: Tensor
-    ) -> Tensor:
-        """Return the coarse formula: [B, N, W], [B, N, K], [T, B, M, K, W] → [B, N, K]."""
+    ) -> tuple[Tensor, Tensor]:
+        """Return the coarse formula as a start [B, N, K] and what goes along with a [B, W, K].
+
+        Members differ in how much of a they take: theirs is all in the start.
+
+        Shape: vectors [B, N, W], alone [B, N, K], gradients [T, B, M, K, W].
+        """
+        start = WEIGHTS[0] * alone
         along = torch.einsum("tbmkw,t->bmkw", gradients, gradients.new_tensor(WEIGHTS[1:]))
         if marginal.factors is None:
-            return torch.baddbmm(alone, vectors, along[:, 0].mT, beta=WEIGHTS[0])
+            return start, along[:, 0].mT
         each = (vectors @ along.flatten(1, 2).mT).unflatten(2, along.shape[1:3])  # [B, N, M, K]
-        return WEIGHTS[0] * alone + (each * marginal.factors.T[..., None]).mean(2)
+        start = start + (each * marginal.factors.T[..., None]).mean(2)
+        return start, torch.zeros_like(along[:, 0].mT)
 
-    def _gradients(self, marginal: SetValue, sums: Tensor, squares: Tensor) -> Tensor:
-        """Return g_t: [B, M, D] twice → [T, B, M, K, W]. At the last t = 1 nothing varies."""
-        t = sums.new_tensor(POINTS[:-1])[:, None, None, None]
+    def _gradients(
+        self, marginal: SetValue, sums: Tensor, squares: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Return v and g_t of members: [B, M, D] twice → [B, M, K], [T, B, M, K, W].
+
+        At the last t = 1 nothing varies.
+        """
         function = marginal.together
-        inside = smoothed_gradient(function, t * sums, t * (1 - t) * squares)
-        every = torch.cat([inside, smoothed_gradient(function, sums)[None]])
-        return linear(every, self.to_row.mT)
+        value, last = value_and_gradient(function, sums)
+        means = torch.stack([INSIDE * sums, (1 - INSIDE) * sums])
+        # Both inner points have one variance.
+        inside = smoothed_gradient(function, means, INSIDE * (1 - INSIDE) * squares)
+        # Projected apart: to put them together first costs more.
+        to_row = self.to_row.mT
+        return value, torch.cat([linear(inside, to_row), linear(last, to_row)[None]])
 
     def cell_table(self, marginal: SetValue) -> Tensor:
         """Return a of every row of the table: [rows, W]."""

@@ -88,7 +88,7 @@ def expected_value(
     q, followed = presence_variance[:, None, None], followed[None]
     explained = q * followed.square().sum(2)
     mean, layers = mean + function.bias, []
-    for layer in [layer for layer in function.rho if isinstance(layer, nn.Linear)]:
+    for layer in function.linears:
         moments = activation_moments(function.rho[0], mean, variance[:, None])
         slope = _mixed(moments.slope, mixture)
         left = _mixed(
@@ -175,57 +175,76 @@ def _along(followed: Tensor, weights: Tensor) -> Tensor:
     return (followed.square() @ weights[..., None])[..., 0]
 
 
-def smoothed_gradient(
-    function: SetFunction, mean: Tensor, variance: Tensor | None = None
-) -> Tensor:
+def smoothed_gradient(function: SetFunction, mean: Tensor, variance: Tensor) -> Tensor:
     """Return the gradient of E[v] by the mean of the sum, with no feature followed.
 
     A coarse and fast :func:`expected_value`: units are taken as independent, and what the mean does
-    to later variances is left out. Without a variance it is the gradient of v itself.
+    to later variances is left out.
 
-    Shape: mean, variance [..., D] → [..., K, D].
+    Shape: mean [..., D], variance the same or one that broadcasts with it → [..., K, D].
     """
     mean, slopes = mean + function.bias, []
-    linears = [layer for layer in function.rho if isinstance(layer, nn.Linear)]
-    for layer in linears:
+    for layer in function.linears:
         first, spread, slope = _mean_spread_slope(function.rho[0], mean, variance)
         slopes.append(slope)
         mean = linear(first, layer.weight, layer.bias)
-        variance = None if spread is None else linear(spread, layer.weight.square())
-    variance = torch.zeros_like(mean) if variance is None else variance
-    _, by_raw, _ = capped(mean - function.origin, variance, function.cap)
+        variance = linear(spread, layer.weight.square())
+    return _backwards_to_sum(function, mean - function.origin, variance, slopes)
+
+
+def value_and_gradient(function: SetFunction, sums: Tensor) -> tuple[Tensor, Tensor]:
+    """Return v of sums and its gradient: [..., D] → [..., K], [..., K, D].
+
+    The value is that of :meth:`SetFunction.value_of_sums`, bit by bit.
+    """
+    x, slopes, activation = sums + function.bias, [], function.rho[0]
+    left = activation.negative_slope if isinstance(activation, nn.LeakyReLU) else 0.0
+    for layer in function.linears:
+        slope = (x > 0).to(x.dtype)
+        slopes.append(slope.mul_(1 - left).add_(left) if left else slope)
+        x = linear(activation(x), layer.weight, layer.bias)
+    raw = x - function.origin
+    return function.bounded(raw), _backwards_to_sum(function, raw, torch.zeros_like(raw), slopes)
+
+
+def _backwards_to_sum(
+    function: SetFunction, raw: Tensor, variance: Tensor, slopes: list[Tensor]
+) -> Tensor:
+    """Return the gradient of E[v] by the sum: raw, variance [..., K], slopes → [..., K, D]."""
+    last = function.linears[-1]
     if function.ladder is None:
-        back = by_raw[..., None] * linears[-1].weight * slopes[-1][..., None, :]
+        by_raw = capped(raw, variance, function.cap)[1]
+        back = by_raw[..., None] * last.weight * slopes[-1][..., None, :]
     else:
-        _, by_raw, _ = function.ladder.expected(mean - function.origin, variance)
+        by_raw = function.ladder.expected(raw, variance)[1]
         steps = function.ladder.mixing.mT * by_raw[..., None, :]
-        back = steps @ linears[-1].weight * slopes[-1][..., None, :]
-    for layer, slope in zip(linears[-2::-1], slopes[-2::-1], strict=True):
+        back = steps @ last.weight * slopes[-1][..., None, :]
+    for layer, slope in zip(function.linears[-2::-1], slopes[-2::-1], strict=True):
         back = linear(back, layer.weight.mT).mul_(slope[..., None, :])
     return back
 
 
 def _mean_spread_slope(
-    activation: nn.Module, mean: Tensor, variance: Tensor | None
-) -> tuple[Tensor, Tensor | None, Tensor]:
-    """Return E[a], Var[a] and E[a'] of a (leaky) ReLU of a normal z, all shaped like the mean."""
+    activation: nn.Module, mean: Tensor, variance: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return E[a], Var[a] and E[a'] of a (leaky) ReLU of a normal z, all shaped like the mean.
+
+    Written with as few passes over memory as there can be: they cost more than the arithmetic.
+    """
     left = activation.negative_slope if isinstance(activation, nn.LeakyReLU) else 0.0
-    if variance is None:
-        slope = (mean > 0).to(mean.dtype)
-        slope = slope.mul_(1 - left).add_(left) if left else slope
-        return mean * slope, None, slope
     variance = variance + _TINY
-    inverse = variance.rsqrt()
+    inverse = (variance * 2).rsqrt_()
+    deviation = (variance * inverse).mul_(1 / math.sqrt(math.pi))  # σ / √(2π)
     place = mean * inverse
-    right = torch.special.ndtr(place)
-    bell = torch.exp(place.square_().mul_(-0.5)).mul_(variance * inverse / math.sqrt(2 * math.pi))
-    positive = torch.addcmul(bell, mean, right)  # E[max(z, 0)]
-    squared = torch.addcmul(variance * right, mean, positive)  # E[max(z, 0)²]
-    first, slope = positive, right
+    right = torch.erf(place).add_(1).mul_(0.5)  # P(z > 0)
+    bell = place.square_().neg_().exp_().mul_(deviation)
+    positive = bell.addcmul_(mean, right)  # E[max(z, 0)]
+    squared = (variance * right).addcmul_(mean, positive)  # E[max(z, 0)²]
     if left:
+        # E[z²] = E[max(z, 0)²] + E[min(z, 0)²], and of the latter left² counts.
         squared = left**2 * (mean.square() + variance) + (1 - left**2) * squared
-        first, slope = left * mean + (1 - left) * positive, left + (1 - left) * right
-    return first, squared.addcmul_(first, first, value=-1).clamp_min_(0), slope
+        positive, right = left * mean + (1 - left) * positive, left + (1 - left) * right
+    return positive, squared.addcmul_(positive, positive, value=-1).clamp_min_(0), right
 
 
 def activation_moments(activation: nn.Module, mean: Tensor, variance: Tensor) -> ActivationMoments:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +20,13 @@ from torch.nn import functional as F
 from sasanet.network.embedding.bag_sum import bag_sums
 from sasanet.network.embedding.knots import KnotBlocks, TableLayout, make_table, split_into_blocks
 from sasanet.network.embedding.memo import RemembersTables
+
+
+class LookUps(NamedTuple):
+    """The entries of a table that cells are read from: E for each of B rows."""
+
+    rows: Tensor  # of the table, [B, E]
+    weights: Tensor  # [B, E]
 
 
 class TableEmbedding(RemembersTables):
@@ -102,14 +110,20 @@ class TableEmbedding(RemembersTables):
         layout = TableLayout(blocks, self.block_owners, self.level_owners)
         return make_table(self.steps, self.slopes, self.levels, self.scales, layout)
 
-    def _look_ups(self, cells: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the table rows that the cells are interpolated from, and their weights: [B, E]."""
+    def look_ups(self, cells: Tensor, present: Tensor | None = None) -> LookUps:
+        """Return where the entries of all cells are found, and how much of each is taken: [B, E].
+
+        With ``present`` [B, N] nothing is taken of the others.
+        """
         place = cells.nan_to_num()
         low = place.floor()
         fraction = (place - low)[:, self.entry_columns]
         rows = (low.long() + self.offsets)[:, self.entry_columns] + self.entry_above
         # At the last knot the fraction is 0, so the row above does not matter.
-        return rows.clamp_max_(self.n_rows - 1), (1 - self.entry_above - fraction).abs_()
+        weights = (1 - self.entry_above - fraction).abs_()
+        if present is not None and not present.all():
+            weights = weights * present[:, self.entry_columns]
+        return LookUps(rows.clamp_max_(self.n_rows - 1), weights)
 
     def forward(self, cells: Tensor) -> Tensor:
         """Return the vector of every cell; absent cells get that of place 0 and must be masked."""
@@ -120,20 +134,31 @@ class TableEmbedding(RemembersTables):
 
         Shape: table [rows, D], cells [B, N] → [B, N, D].
         """
-        rows, weights = self._look_ups(cells)
-        sizes = self.n_entries.repeat(len(cells))
-        return bag_sums(table, rows.flatten(), weights.flatten(), sizes).unflatten(0, cells.shape)
+        return self.read_each(table, self.look_ups(cells))
+
+    def read_each(self, table: Tensor, found: LookUps) -> Tensor:
+        """Return the same, where look-ups are known: [rows, D] → [B, N, D]."""
+        rows, weights = found
+        sizes = self.n_entries.repeat(len(rows))
+        vectors = bag_sums(table, rows.flatten(), weights.flatten(), sizes)
+        return vectors.unflatten(0, (len(rows), len(self.n_entries)))
+
+    def read_sums(self, table: Tensor, found: LookUps) -> Tensor:
+        """Return the sum over all cells of a row, where look-ups are known: [rows, D] → [B, D]."""
+        rows, weights = found
+        sizes = torch.full((len(rows),), rows.shape[1], device=rows.device)
+        return bag_sums(table, rows.flatten(), weights.flatten(), sizes)
 
     def coalition_sums(self, cells: Tensor, coalitions: Tensor) -> Tensor:
         """Return the sum of the cell vectors of every coalition, without computing each vector.
 
         Shape: cells [B, N], coalitions [B, M, N] → [B, M, width].
         """
-        return self.sums_in(self.rows(), cells, coalitions)
-
-    def sums_in(self, table: Tensor, cells: Tensor, coalitions: Tensor) -> Tensor:
-        """Return the same of the entries of any table: [rows, D] → [B, M, D]."""
-        rows, weights = self._look_ups(cells)
+        table = self.rows()
+        if coalitions.shape[1] == 1 and not torch.is_grad_enabled():
+            # Most cells of a row to predict are there: to skip the others costs more than it saves.
+            return self.read_sums(table, self.look_ups(cells, coalitions[:, 0]))[:, None]
+        rows, weights = self.look_ups(cells)
         # Only members of a coalition are looked up: the size of a bag is that of its coalition.
         kept = coalitions[..., self.entry_columns]
         row, _, entry = kept.nonzero(as_tuple=True)
