@@ -163,6 +163,16 @@ def test_several_classes():
     assert agreement(learned, formula) > 0.97
 
 
+def test_several_quantiles():
+    X, signal = _wide_table(600)
+    model = SASANetRegressor(SMALL, objective="quantile", quantile=[0.1, 0.5, 0.9], **QUICK)
+    model.fit(X, signal).learn_attributions(X, n_rows=400)
+    formula, learned = (model.explain(X, method=how) for how in ("formula", "learned"))
+    assert learned.values.shape == (600, X.shape[1], 3)
+    assert agreement(learned.values, formula.values) > 0.97
+    assert np.abs(learned.prediction - formula.prediction).max() < 1e-9
+
+
 def test_one_seed_gives_one_module(taught):
     model, X = taught
     cells = model._encode(X)[1]
