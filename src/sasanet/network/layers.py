@@ -156,7 +156,7 @@ class _LearnedProduct(torch.autograd.Function):
         return _by_onednn(x, weight, bias)
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradients of x, weight and bias."""
         x, weight = ctx.saved_tensors
