@@ -38,8 +38,8 @@ log-odds unless stated. The attributions come from the formula ([how it works](.
 not from a trained module. The paper's configuration was measured with an older version of its
 training loop. What is measured against a model's own game, and the effort and speed of the formula,
 are of models whose labels were softened by boosted trees alone, before there was a panel of
-teachers. What is said of refinement was measured when it was nothing but random coalitions, before
-effort bought a closer formula first.
+teachers, but for the effort of census income and for what is said of refinement, which are of
+today's models and formula.
 """
 
 
@@ -104,17 +104,15 @@ def _effort(found: Found) -> str:
     runs = _of(found, "effort-")
     if not runs:
         return ""
-    efforts = list(next(iter(runs.values()))["efforts"])
-    rows = [
-        [
-            name,
-            *(
-                f"{run['efforts'][e]['r2']:.5f} ({run['efforts'][e]['us_per_row']:.0f})"
-                for e in efforts
-            ),
+    efforts = list(dict.fromkeys(e for run in runs.values() for e in run["efforts"]))
+    rows = []
+    for name, run in runs.items():
+        tried = run["efforts"]
+        cells = [
+            f"{tried[e]['r2']:.5f} ({tried[e]['us_per_row']:.0f})" if e in tried else "–"
+            for e in efforts
         ]
-        for name, run in runs.items()
-    ]
+        rows.append([name, *cells])
     return (
         "\n## R² by effort of the formula\n\n128 test rows, 1,000 orders; in brackets µs per row. "
         "The default pins two cells (four with at most 32 features) and follows 8. The second "
