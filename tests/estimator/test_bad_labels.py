@@ -63,3 +63,14 @@ def test_bad_weights(kind, weights):
 def test_good_ones_are_learned(kind):
     model = kind(SMALL, max_epochs=1, teacher_weight=0).fit(X, GOOD, sample_weight=np.ones(N))
     assert model.n_features_in_ == 1
+
+
+@pytest.mark.parametrize("make", [list, pd.Series, lambda y: np.array(y, dtype=object)])
+def test_labels_that_numpy_would_cut_are_refused(make):
+    y = ["a\0", "a"] * (N // 2)
+    assert np.unique(np.asarray(y)).tolist() == ["a"]  # the twin: both would be one class
+    with pytest.raises(InvalidInputError, match="do not end in NUL"):
+        SASANetClassifier(SMALL).fit(X, make(y))
+    inside = ["a\0b", "b"] * (N // 2)
+    model = SASANetClassifier(SMALL, max_epochs=1, teacher_weight=0).fit(X, make(inside))
+    assert model.classes_.tolist() == ["a\0b", "b"]

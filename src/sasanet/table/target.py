@@ -239,12 +239,23 @@ def _read_labels(y: Any) -> Any:
                 f"y must not have missing labels, got Input y contains NaN in {missing.sum()} rows"
             )
         _refuse_dates(y)
+        if plain and getattr(y, "dtype", np.dtype(object)).kind not in "iufb":
+            _refuse_cut_text(y)
         if plain and getattr(y, "dtype", None) == np.dtype(object):
             inferred = pd.Series(y).infer_objects()  # numbers or truths that stand as objects
             y = inferred.to_numpy() if inferred.dtype.kind in "iufb" else y
         _check_finite(y)
         check_classification_targets(y)
         return column_or_1d(y, warn=True)
+
+
+def _refuse_cut_text(y: Any) -> None:
+    """Refuse text that NumPy would cut: it takes NUL at the end for padding, and merges classes."""
+    for label in pd.unique(pd.Series(y, dtype=object)):
+        if isinstance(label, str) and label.endswith("\0"):
+            raise InvalidInputError(
+                f"y must hold labels that do not end in NUL, got {label!r:.200}; rename it"
+            )
 
 
 def _refuse_dates(y: Any) -> None:
