@@ -337,7 +337,7 @@ def _checked(found: Found, lines: dict[str, cost.Line]) -> str:
         return ""
     return (
         "\nWhole fits of the known table, to which the formula was not fitted (smaller tables are "
-        "read into memory, all their rows are taught, some mixed, and below 20,000 steps are "
+        "read into memory, all their rows are taught, some mixed, and below 20,000 rows steps are "
         "smaller):\n\n" + table(["rows", "formula, s", "measured, s", "measured / formula"], rows)
     )
 
