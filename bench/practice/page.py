@@ -78,8 +78,9 @@ def _speed(found: dict[str, Any]) -> str:
         rows.append([_name(stem), str(run["threads"]), *rates])
     speed = next(iter(found.values()))["speed"]
     note = (
-        f"The fastest of {speed['calls']} calls on {speed['rows']} rows, after a first one that "
-        "makes the model's tables.\n\n"
+        "Rows by seconds of the processor, which other work on the machine does not lengthen: the "
+        f"fastest of {speed['calls']} calls on {speed['rows']} rows, after a first one that makes "
+        "the model's tables.\n\n"
     )
     return "\n## Rows a second\n\n" + note + table(["table", "threads", *_KINDS.values()], rows)
 

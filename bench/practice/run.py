@@ -79,13 +79,16 @@ def _interactions(model: SASANetClassifier, rows: pd.DataFrame) -> dict[str, flo
 
 
 def _speed(explain: Callable[[], object]) -> float:
-    """Return rows a second of the fastest of some calls after a first one, which makes tables."""
+    """Return rows a second of the fastest of some calls after a first one, which makes tables.
+
+    Seconds are the processor's, of all threads: other work on the machine does not count.
+    """
     explain()
     seconds = []
     for _ in range(SPEED_CALLS):
-        start = time.perf_counter()
+        start = time.process_time()
         explain()
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     return SPEED_ROWS / min(seconds)
 
 
