@@ -78,3 +78,13 @@ def test_a_number_never_present_in_training_adds_nothing():
     asked = X.assign(empty=5.0)
     assert (model.explain(asked).values[:, 3] == 0).all()
     assert np.array_equal(model.predict(asked), model.predict(table))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_words_that_only_held_out_rows_have_make_a_category(seed):
+    cells = np.array([1.0, 2.0, 0.5, 3.0] * 5 + ["x"], dtype=object)
+    order = np.random.RandomState(seed).permutation(len(cells))
+    X = pd.DataFrame({"a": cells[order], "b": np.arange(float(len(cells)))})
+    settings = {"random_state": 0, "max_epochs": 1, "teacher_weight": 0}
+    model = SASANetRegressor(validation_fraction=0.5, **settings).fit(X, np.arange(len(cells)))
+    assert [column.kind for column in model.encoder_.columns] == ["category", "number"]

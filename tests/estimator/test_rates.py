@@ -249,3 +249,12 @@ def test_rates_and_one_quantile_keep_directions_and_several_quantiles_refuse_the
     model.set_params(quantile=[0.1, 0.9])
     with pytest.raises(InvalidInputError, match=r"needs one output, got several quantiles"):
         model.fit(X, y)
+
+
+def test_a_gamma_fit_of_very_different_amounts_is_saved(tmp_path):
+    X = np.arange(40.0).reshape(-1, 1)
+    y = np.r_[1e300, np.ones(39)]  # relative to their mean most are 0 in float32
+    model = SASANetRegressor(objective="gamma", **QUICK).fit(X, y)
+    assert np.isfinite([epoch["train_loss"] for epoch in model.history_]).all()
+    model.save(tmp_path / "model")
+    assert np.float32(1e-300) == 0  # the twin: its logarithm would be infinite

@@ -129,3 +129,13 @@ def test_rows_that_are_the_same_are_no_trouble():
     found = Kernel().predict(data, seen, unseen, 0)
     assert np.isfinite(found).all()
     assert losses(data.expectations[unseen], found, "binary").mean() < np.log(2)
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_of_every_size_beside_each_other_are_no_trouble():
+    knots = np.array([-1e308, -1e154, 0.0, 0.3, 1.0, 1.7e308])
+    cells = np.array([*knots, np.nan, 0.2, 5e-324])
+    assert np.isfinite(kernel._number(cells, knots)).all()
+    with np.errstate(all="ignore"):  # the twin: a slope without end, times nothing
+        relative = knots / 1.7e308
+        assert np.isnan(np.interp(np.median(relative), relative, np.arange(6.0)))

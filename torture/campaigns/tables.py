@@ -15,7 +15,7 @@ import pandas as pd
 
 from sasanet import SASANetClassifier, SASANetRegressor, load
 from sasanet.errors import SasanetError
-from sasanet.objectives import OBJECTIVES, POWERS
+from sasanet.objectives import OBJECTIVES, POWERS, UNSOFTENED
 from torture.case import REFUSED, RIGHT, Outcome, check_sentence, expect, watched_warnings
 from torture.draw import Draw
 from torture.inputs import labels
@@ -44,7 +44,7 @@ def run(seed: int) -> Outcome:
     elif draw.happens(0.3):
         model.set_params(**_other_settings(draw))
     if not trouble and draw.happens(0.2):
-        y = _give_another_loss(draw, model, y)
+        y = _give_another_loss(draw, model, y, with_teacher)
     with watched_warnings():
         try:
             model.fit(table.train, y.y, sample_weight=weights.y)
@@ -64,12 +64,15 @@ def _draw_labels(draw: Draw, n: int, classes: bool, bad: bool) -> labels.Labels:
     return (labels.draw_bad_quantities if bad else labels.draw_quantities)(draw, n)
 
 
-def _give_another_loss(draw: Draw, model: Any, y: labels.Labels) -> labels.Labels:
+def _give_another_loss(
+    draw: Draw, model: Any, y: labels.Labels, with_teacher: bool
+) -> labels.Labels:
     """Let a model be fitted to another loss, and return labels that it is meant for."""
     if isinstance(model, SASANetClassifier):
         model.set_params(class_weight="balanced")
         return y
-    model.set_params(objective=(objective := draw.one_of(OBJECTIVES)))
+    allowed = [name for name in OBJECTIVES if not with_teacher or name not in UNSOFTENED]
+    model.set_params(objective=(objective := draw.one_of(allowed)))
     if objective == "quantile":
         model.set_params(quantile=draw.one_of((0.9, (0.1, 0.5, 0.9))))
     if objective not in POWERS:

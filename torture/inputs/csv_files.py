@@ -20,6 +20,7 @@ IDS = (
     str(2**53 + 1), str(10**30), "a,b", 'q"q', "'", "x\ny", "x\ry", "\tx", " pad ", "<b>", "{{7}}",
     "\x1b[31m", "é", "日本", "\u202eabc", "0x1F", "1_000", "None", "=", "-",
 )  # fmt: skip
+_FEW = 11  # different numbers; one of them has become a word
 _MANY = 140_000  # characters: more than Python's csv module takes by itself
 
 
@@ -147,7 +148,9 @@ def broken(draw: Draw, X: pd.DataFrame, ids: list[Any]) -> TableFile:
         content = to_text(content)
     content = content.encode() if isinstance(content, str) else content
     words = ("--encoding", draw.one_of(_NO_ENCODINGS)) if what == "no encoding" else ()
-    learned = what == "a column is missing"  # whatever columns there are can be learned
+    # Whatever columns there are can be learned, and a few different numbers among words as levels.
+    few = what == "a word among numbers" and X.iloc[:, 0].nunique() <= _FEW
+    learned = what == "a column is missing" or few
     return TableFile(content, X, ids, what, legal=False, words=words, can_be_learned=learned)
 
 

@@ -23,7 +23,7 @@ from sasanet import errors
 from sasanet.errors import InvalidInputError
 from sasanet.table.bags.parts import place_bag
 from sasanet.table.columns import Column, Columns, column_from_dict, expect, read_fields, rulers_of
-from sasanet.table.learning import learn_column, warn_of_unique_levels
+from sasanet.table.learning import column_kind, learn_column, warn_of_unique_levels
 from sasanet.table.one_row import RowReader, name_diff, place_numbers
 from sasanet.table.reading import Level, check_names, read_levels, read_numbers, read_table
 
@@ -128,8 +128,11 @@ class TableEncoder:
         """Whether any column is free text."""
         return any(column.kind == "text" for column in self.columns)
 
-    def fit(self, X: Any) -> TableEncoder:
-        """Learn the columns of a table (anything ``read_table`` reads)."""
+    def fit(self, X: Any, beside: pd.DataFrame | None = None) -> TableEncoder:
+        """Learn the columns of a table (anything ``read_table`` reads).
+
+        Numbers that stand among words in the rows ``beside`` it, held out, are levels here too.
+        """
         frame = read_table(X)
         check_names(frame)
         names = [str(label) for label in frame.columns]
@@ -138,9 +141,26 @@ class TableEncoder:
             learn_column(frame.iloc[:, j], name, n_knots, name in codes, self.min_level_count)
             for j, name in enumerate(names)
         )
+        if beside is not None and (words := self._with_words(beside)):
+            self.columns = tuple(
+                learn_column(frame.iloc[:, j], column.name, n_knots, True, self.min_level_count)
+                if j in words
+                else column
+                for j, column in enumerate(self.columns)
+            )
         warn_of_unique_levels(self.columns, len(frame))
         self.named = all(isinstance(label, str) for label in frame.columns)
         return self
+
+    def _with_words(self, rows: pd.DataFrame) -> set[int]:
+        """Return which columns of numbers have something else in other rows."""
+        return {
+            j
+            for j, column in enumerate(self.columns)
+            if column.kind == "number"
+            and rows.iloc[:, j].dtype.kind not in "iufb"
+            and column_kind(rows.iloc[:, j], column.name, False) == "category"
+        }
 
     def knots_of(self, n_columns: int) -> int:
         """Return how many knots a number may have at most: fewer in a table of very many columns.

@@ -14,6 +14,7 @@ from sasanet.errors import InvalidInputError
 from sasanet.objectives import HUBER, POWERS, check_rates
 from sasanet.table.target import (
     Target,
+    above,
     check_size,
     read_numbers,
     read_quantities,
@@ -59,7 +60,8 @@ def _read_rates(y: Any, weights: Floats, objective: str) -> Target:
             f"y must be above 0 in some row that counts for objective={objective!r}, got only 0"
         )
     base = math.log(mean) + math.log(unit)
-    return Target("regression", (base,), 1.0, (), within(y / unit / mean), objective)
+    numbers = above(within(y / unit / mean), objective)
+    return Target("regression", (base,), 1.0, (), numbers, objective)
 
 
 def _read_robust(y: Floats, weights: Floats, unit: float) -> Target:

@@ -27,6 +27,7 @@ from sasanet.validation import our_refusals
 
 _LARGEST = 5e307  # of a target: a prediction may lie some standard deviations beyond
 _LARGEST_SCORE = 1e15
+_SMALLEST_RATE = 1e-30  # of the mean rate
 LARGEST_LOG, SMALLEST_LOG = 709.78, -744.45  # of a number that float64 can hold
 _DATES = (dt.date, dt.timedelta, np.datetime64, np.timedelta64)
 
@@ -131,7 +132,7 @@ class Target:
         y = read_numbers(y)
         if self.has_log_link:
             check_rates(y, self.objective)
-            return within(y / math.exp(self._center))
+            return above(within(y / math.exp(self._center)), self.objective)
         unit = unit_of(np.array([*self.base, self.scale]))
         return within((y / unit - self._center / unit) / (self.scale / unit))
 
@@ -220,6 +221,11 @@ def check_size(y: Floats) -> None:
 def within(numbers: Floats) -> Floats:
     """Return standard scores whose squares float32 can hold; only rows without weight go beyond."""
     return np.clip(numbers, -_LARGEST_SCORE, _LARGEST_SCORE)
+
+
+def above(rates: Floats, objective: str) -> Floats:
+    """Return rates that the logarithm of a gamma deviance can take in float32."""
+    return np.maximum(rates, _SMALLEST_RATE) if objective == "gamma" else rates
 
 
 def unit_of(y: Floats) -> float:

@@ -42,6 +42,7 @@ _MOST_CELLS = 6_000_000  # rows × features: what a fit may cost
 _ROUNDING = 1e-6  # times the landmarks: smaller differences of kernels are none
 _ROWS_AT_ONCE = 10_000
 _TINY = 1e-6
+_NOTHING = 1e-100  # of the largest number: slopes between smaller ones would have no end
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,9 @@ def _number(cell: Floats, knots: Floats) -> Floats:
         return np.zeros((len(cell), 1))
     size = np.abs(knots).max() or 1.0  # differences of numbers like 1e308 would have no end
     knots = knots / size
+    knots = np.unique(np.where(np.abs(knots) < _NOTHING, 0.0, knots))
+    if len(knots) < 2:
+        return np.zeros((len(cell), 1))
     middle = np.median(knots)
     values = np.where(np.isnan(cell), middle, np.clip(cell / size, knots[0], knots[-1]))
     rank = np.interp(values, knots, np.linspace(-_SPAN, _SPAN, len(knots)))

@@ -32,6 +32,7 @@ _HELD_OUT = 0.1  # of the rows: they choose the penalty
 _PENALTIES = (10.0, 100.0, 1000.0)  # per standardised coefficient
 _ITERATIONS = 1_000  # at most; a few dozen are usual
 _TINY = 1e-6
+_FARTHEST = 1e15  # standard deviations
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,9 @@ class Design:
 
     def __call__(self, cells: NDArray[np.floating[Any]]) -> Vectors:
         """Return the columns of some rows: [m, N] → [m, width]."""
-        return ((self._raw(cells) - self.means) / self.scales).astype(np.float32)
+        with np.errstate(over="ignore"):  # of rows far beyond those of training
+            scaled = (self._raw(cells) - self.means) / self.scales
+        return np.clip(scaled, -_FARTHEST, _FARTHEST).astype(np.float32)
 
     def _raw(self, cells: NDArray[np.floating[Any]]) -> Floats:
         parts = [np.isnan(cells).astype(float)]

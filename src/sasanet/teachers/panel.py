@@ -167,7 +167,7 @@ def _mix(rehearsal: _Rehearsal, predictions: Sequence[Floats]) -> SoftLabels:
         soft[judges] = foreseen[judges]
     panel = tuple((teachers[t].name, float(w)) for t, w in zip(kept, found, strict=True))
     rough = sum(w for t, w in zip(kept, found, strict=True) if teachers[t].is_rough)
-    roughness = float(rough / found.sum())
+    roughness = float(rough / found.sum()) if found.any() else 0.0
     further = rehearsal.augmented(kept, found, known)
     soft_labels = SoftLabels(soft, clarity, n_used, share, panel, roughness, foreseen, judges)
     return replace(soft_labels, mixed_cells=further[0], mixed_labels=further[1])

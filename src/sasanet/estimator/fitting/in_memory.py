@@ -60,7 +60,8 @@ class TableInMemory:
         if not weights[~held_out].any():  # all rows that count would only be stopped by
             held_out[:] = False
         # Levels that only held-out rows have are learned as unseen, and need no warning.
-        cells = encoder.fit(table[~held_out]).transform(table, warn=False)
+        encoder.fit(table[~held_out], beside=table[held_out] if held_out.any() else None)
+        cells = encoder.transform(table, warn=False)
         stop = None
         if validation:
             stop = read_validation(validation, encoder, target, device, factors)
