@@ -133,9 +133,9 @@ def test_rows_that_are_the_same_are_no_trouble():
 
 @pytest.mark.filterwarnings("error")
 def test_numbers_of_every_size_beside_each_other_are_no_trouble():
-    knots = np.array([-1e308, -1e154, 0.0, 0.3, 1.0, 1.7e308])
+    knots = np.array([-1e308, 0.0, 1.0, 1.7e308])
     cells = np.array([*knots, np.nan, 0.2, 5e-324])
     assert np.isfinite(kernel._number(cells, knots)).all()
     with np.errstate(all="ignore"):  # the twin: a slope without end, times nothing
         relative = knots / 1.7e308
-        assert np.isnan(np.interp(np.median(relative), relative, np.arange(6.0)))
+        assert not np.isfinite(np.interp(np.median(relative), relative, np.linspace(-1.7, 1.7, 4)))
