@@ -26,8 +26,8 @@ their searches for [accuracy](accuracy.md) chose), the latter with what explains
 figures are medians of several rounds. On two threads it is the clock's time, on two cores on which
 other work may go on, so that ratios say more than rates; on one thread it is the processor's.
 Woodelf knows no splits by sets of categories: it explains a LightGBM of their codes. Tables of
-pandas go in; reading them is part of every figure. How to explain fast is in the
-[guide](../guides/speed.md).
+pandas go in; reading them is part of every figure. CoIL's rates and single rows are of an earlier
+version. How to explain fast is in the [guide](../guides/speed.md).
 """
 
 
@@ -171,17 +171,13 @@ def _memory(found: dict[str, Any]) -> str:
     if "million" not in found:
         return ""
     run = found["million"]
-    rows = []
-    for method, name in (("learned", "learned module"), ("formula", "formula")):
-        peak, seconds = run[method]["peak_gib"], run[method]["seconds"]
-        more = peak - run["peak_gib_before"]
-        rows.append([name, f"{seconds:.0f}", f"{more:.2f}", f"{peak:.2f}"])
-    heads = ["by", "seconds", "GiB more than before", "GiB of the process at most"]
+    more = run["peak_gib"] - run["peak_gib_before"]
     return (
-        f"\n## A million rows\n\nExplaining {run['rows']:,} rows of census income at once, 2 "
-        f"threads. The attributions themselves are {run['values_gib']:.2f} GiB; before, the process"
-        f" held at most {run['peak_gib_before']:.2f} GiB: Python with its packages, the model, and "
-        f"the table of {run['table_gib']:.2f} GiB.\n\n" + table(heads, rows)
+        f"\n## A million rows\n\nExplaining {run['rows']:,} rows of census income at once by the "
+        f"learned module takes {run['seconds']:.0f} s and {more:.2f} GiB beyond what the process "
+        f"held before ({run['peak_gib_before']:.2f} GiB at most: Python with its packages, the "
+        f"model, and the table of {run['table_gib']:.2f} GiB); the attributions themselves are "
+        f"{run['values_gib']:.2f} GiB. The formula keeps the same arrays of all rows.\n"
     )
 
 
@@ -219,18 +215,19 @@ def _fronts(found: dict[str, Any]) -> str:
             is_limit = times is not None
             limit = f"SASANet, {times:.0f}×" if is_limit else "SASANet, no limit"
             took = f"{seconds:.1f} ({seconds / trees['seconds']:.1f}×)"
-            training = f"{fit['training']['seconds'] / seconds:.0%}"
+            training = f"{fit['training']['seconds']:.1f}"
             quality = f"{fit['scores'][metric]:.4f}" if metric else "–"
             own = f"{fit['self_game_r2']:.4f}" if metric else "–"
             wrong = f"{fit['value_rmse']:.4f}" if "value_rmse" in fit else "–"
             rows.append([heading, limit, took, training, quality, own, wrong])
     if not rows:
         return ""
-    heads = ["table", "fit", "seconds", "of them training", "AUC or R²", "self-game R²", "v off by"]
+    heads = ["table", "fit", "seconds", "training, clock", "AUC or R²", "self-game R²", "v off by"]
     return (
         "\n## What a second of fitting buys\n\nOne fit of LightGBM with the settings its search "
         "chose, and our default with a `time_limit` of so many times its seconds, all on one "
-        "thread, in processor seconds. Quality is that of test rows. *v off by*: the RMSE of v(S) "
+        "thread, in processor seconds (limits are of the clock: where other work had the core, less "
+        "was computed). Quality is that of test rows. *v off by*: the RMSE of v(S) "
         "against E[y | x_S] over all coalitions, on a table where that is known. Before training, "
         "the panel of teachers is fitted, five or more times on parts of the rows.\n\n"
         + table(heads, rows)
