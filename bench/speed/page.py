@@ -226,8 +226,8 @@ def _fronts(found: dict[str, Any]) -> str:
     return (
         "\n## What a second of fitting buys\n\nOne fit of LightGBM with the settings its search "
         "chose, and our default with a `time_limit` of so many times its seconds, all on one "
-        "thread, in processor seconds (limits are of the clock: where other work had the core, less "
-        "was computed). Quality is that of test rows. *v off by*: the RMSE of v(S) "
+        "thread, in processor seconds (limits are of the clock: where other work has the core, "
+        "less is computed). Quality is that of test rows. *v off by*: the RMSE of v(S) "
         "against E[y | x_S] over all coalitions, on a table where that is known. Before training, "
         "the panel of teachers is fitted, five or more times on parts of the rows.\n\n"
         + table(heads, rows)
