@@ -133,7 +133,7 @@ def test_whole_numbers_of_parquet_beside_nulls_keep_every_digit(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "encoding", ["klingon", "hex", "base64", "rot13", "zlib", "undefined", "", "utf-8\0"]
+    "encoding", ["klingon", "hex", "base64", "rot13", "zlib", "undefined", "", "utf-8\0", "idna"]
 )
 def test_what_is_no_encoding_of_text_is_refused_in_one_sentence(encoding, tmp_path):
     (tmp_path / "t.csv").write_text("a,y\n1,2\n")

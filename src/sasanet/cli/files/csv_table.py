@@ -183,6 +183,8 @@ def _check_encoding(encoding: str) -> str:
     try:
         "a".encode(encoding)
         b"".decode(encoding)
+        if codecs.lookup(encoding).name in ("idna", "punycode"):
+            raise LookupError("made for names of domains, of which case does not matter")
     except (LookupError, ValueError):  # unknown, or made for other things than text
         raise InvalidInputError(
             f"--encoding must name an encoding of text, such as utf-8 or latin-1, got {encoding!r}."
