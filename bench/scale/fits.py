@@ -175,8 +175,7 @@ def explain(kind: str, n_fitted: int, n_rows: int, n_jobs: int) -> dict[str, Any
             run(model, folder, Path(out) / name, n_jobs=n_jobs)
             found |= watch.seconds(name)
             found[f"{name}_peak_gib"] = peak_gib()
-    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
-    return found | {"columns": test.shape[1] - 1, "largest_child_gib": children}
+    return found | {"columns": test.shape[1] - 1}
 
 
 def wide(n_rows: int, n_columns: int, time_limit: float) -> dict[str, Any]:
