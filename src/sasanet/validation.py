@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from numbers import Integral, Real
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,16 +50,6 @@ def make_generator(random_state: int) -> np.random.Generator:
     """Return the one source of randomness of a call."""
     seed = check_integer("random_state", random_state, 0, None, "give a fixed seed such as 0")
     return np.random.default_rng(seed)
-
-
-def read_path(given: object) -> Path:
-    """Return a path that the system can name."""
-    named = isinstance(given, str | os.PathLike) and not isinstance(os.fspath(given), bytes)
-    if not named or "\0" in str(given) or str(given) == "":  # often a variable that was not set
-        raise InvalidInputError(
-            f"A path must be text that is not empty, or a pathlib.Path, got {given!r:.200}"
-        )
-    return Path(str(given))
 
 
 def _as_float(value: Any) -> float:

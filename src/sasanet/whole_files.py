@@ -16,9 +16,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sasanet.errors import FileWriteError, InvalidInputError, SasanetError
-from sasanet.validation import read_path
 
 HOST = re.sub(r"[^A-Za-z0-9]", "_", socket.gethostname())[:32]
+
+
+def read_path(given: object) -> Path:
+    """Return a path that the system can name."""
+    named = isinstance(given, str | os.PathLike) and not isinstance(os.fspath(given), bytes)
+    if not named or "\0" in str(given) or str(given) == "":  # often a variable that was not set
+        raise InvalidInputError(
+            f"A path must be text that is not empty, or a pathlib.Path, got {given!r:.200}"
+        )
+    return Path(str(given))
 
 
 @contextlib.contextmanager

@@ -15,8 +15,7 @@ import pandas as pd
 
 from sasanet.checksums import read_json, seal, sealed
 from sasanet.errors import InvalidInputError, SavedFileError
-from sasanet.validation import read_path
-from sasanet.whole_files import write_whole
+from sasanet.whole_files import read_path, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -42,7 +42,8 @@ from sasanet.table.target import Target
 from sasanet.training.hyperparameters import Hyperparameters
 from sasanet.training.loop import History, Phase, Rows, Surroundings, train
 from sasanet.training.yardstick import train_further
-from sasanet.validation import our_refusals, read_path
+from sasanet.validation import our_refusals
+from sasanet.whole_files import read_path
 
 
 class TabularModel(BaseEstimator):

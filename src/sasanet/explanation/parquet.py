@@ -18,8 +18,7 @@ import pandas as pd
 from sasanet.arrays import Floats
 from sasanet.errors import InvalidInputError, SavedFileError, need_package
 from sasanet.explanation.explanation import Explanation, flat
-from sasanet.validation import read_path
-from sasanet.whole_files import replacing
+from sasanet.whole_files import read_path, replacing
 
 FORMAT = 1
 _DAMAGE = (OSError, LookupError, TypeError, ValueError, RecursionError)  # what it may lead to

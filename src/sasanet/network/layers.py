@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 # To be held while torch's global generator is seeded or lent out.
@@ -156,13 +155,16 @@ class _LearnedProduct(torch.autograd.Function):
         return _by_onednn(x, weight, bias)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        """Return the gradients of x, weight and bias."""
+        """Return the gradients of x, weight and bias.
+
+        Losses about gradients, such as SENN's, differentiate them again: torch's products can.
+        """
         x, weight = ctx.saved_tensors
+        multiply = F.linear if torch.is_grad_enabled() else _by_onednn
         flat = gradient.flatten(0, -2)
-        by_x = _by_onednn(gradient, weight.mT) if ctx.needs_input_grad[0] else None
-        return by_x, _by_onednn(flat.mT, x.flatten(0, -2).mT), flat.sum(0)
+        by_x = multiply(gradient, weight.mT) if ctx.needs_input_grad[0] else None
+        return by_x, multiply(flat.mT, x.flatten(0, -2).mT), flat.sum(0)
 
 
 class Product(nn.Linear):

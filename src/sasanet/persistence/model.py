@@ -28,7 +28,7 @@ from sasanet.persistence.description import (
     read_learned,
     read_model,
 )
-from sasanet.validation import read_path
+from sasanet.whole_files import read_path
 
 
 def save_model(model: SASANetModel, path: str | Path, key: bytes | None = None) -> None:

@@ -14,8 +14,7 @@ from sasanet.estimator.explaining import Groups
 from sasanet.estimator.sasanet import SASANetModel
 from sasanet.explanation.wording import measured
 from sasanet.report.summary import gather
-from sasanet.validation import read_path
-from sasanet.whole_files import check_can_write, write_whole
+from sasanet.whole_files import check_can_write, read_path, write_whole
 
 _SCRIPTS = ("arrays.js", "network.js", "figures.js", "rows.js", "page.js")
 

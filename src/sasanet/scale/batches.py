@@ -13,7 +13,7 @@ from sasanet.persistence import load
 from sasanet.scale.parts import Job, WrittenParts, count_jobs, read_keep, write_parts
 from sasanet.scale.work import Explaining, Predicting, Work
 from sasanet.table.sources import open_source
-from sasanet.validation import read_path
+from sasanet.whole_files import read_path
 
 
 def predict_batches(

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from sasanet.errors import InvalidInputError
 from sasanet.serve.limits import Refusal
-from sasanet.validation import read_path
+from sasanet.whole_files import read_path
 
 _LINE = re.compile(r"([\w.-]{1,64}) ([0-9a-f]{64})(?: ([1-9]\d{0,8}))?")
 _PER_MINUTE = 600  # of a key whose line says nothing else

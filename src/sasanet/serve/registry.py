@@ -23,7 +23,7 @@ from sasanet.serve.metrics import Metrics
 from sasanet.serve.reading import shown
 from sasanet.table.columns import Column
 from sasanet.table.one_row import RowReader
-from sasanet.validation import read_path
+from sasanet.whole_files import read_path
 
 _NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
 _DESCRIPTION = "model.json"  # replaced in one step when a model is saved

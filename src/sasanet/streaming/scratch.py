@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sasanet.errors import FileWriteError, InvalidInputError
-from sasanet.validation import read_path
-from sasanet.whole_files import HOST, check_can_make, is_running
+from sasanet.whole_files import HOST, check_can_make, is_running, read_path
 
 _PREFIX = f"sasanet-{HOST}"
 

@@ -21,8 +21,7 @@ from sasanet.errors import InvalidInputError
 from sasanet.teachers import SoftLabels
 from sasanet.training.checkpoint import Checkpoint, read_state, write_state
 from sasanet.training.shared.fellows import Alone
-from sasanet.validation import read_path
-from sasanet.whole_files import check_can_make, remove_stale_drafts
+from sasanet.whole_files import check_can_make, read_path, remove_stale_drafts
 
 if TYPE_CHECKING:
     from sasanet.estimator.fitting.data import FitData

@@ -8,8 +8,7 @@ import html
 from importlib.resources import files
 from pathlib import Path
 
-from sasanet.validation import read_path
-from sasanet.whole_files import write_whole
+from sasanet.whole_files import read_path, write_whole
 
 _SCRIPTS = ("protobuf.js", "tensors.js", "operators.js", "page.js")
 
