@@ -135,6 +135,7 @@ bench-accuracy: $(READY)
 	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[bench]'
 	$(BIN)/python -m bench.accuracy.run
 	$(BIN)/python -m bench.accuracy.fit_time
+	$(BIN)/python -m bench.accuracy.calibration
 
 # Accuracy by number of rows, beside tuned LightGBM.
 bench-ladder: $(READY)
