@@ -1,7 +1,9 @@
 """A source gives the same rows in the same parts, whatever it is read from."""
 
 import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import dataset, parquet
 
 from sasanet.errors import InvalidInputError
 from sasanet.table.sources import is_source, open_source
@@ -40,6 +42,18 @@ def test_a_damaged_file_is_named_in_one_sentence(tmp_path):
     path = tmp_path / "rows.parquet"
     pd.DataFrame({"a": range(1000)}).to_parquet(path)
     path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(InvalidInputError, match="must be a whole Parquet file"):
+        open_source(path)
+
+
+def test_a_damaged_name_of_a_column_is_refused_in_one_sentence(tmp_path):
+    """Arrow opens such a file, and fails only when the name is asked for."""
+    path = tmp_path / "rows.parquet"
+    table = pa.Table.from_pandas(pd.DataFrame({"abcdefgh": range(10)}), preserve_index=False)
+    parquet.write_table(table.replace_schema_metadata(None), path, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"abcdefgh", b"\x8c" * 8))
+    with pytest.raises(UnicodeDecodeError):
+        _ = dataset.dataset(path).schema.names
     with pytest.raises(InvalidInputError, match="must be a whole Parquet file"):
         open_source(path)
 

@@ -292,6 +292,7 @@ def _open_path(path: Path, rows_per_part: int) -> Source:
         found = dataset.dataset(
             files, format="parquet", partitioning="hive", partition_base_dir=str(path)
         )
+        _names(found.schema)  # damaged ones are found when they are read
     return _open_dataset(found, rows_per_part)
 
 
