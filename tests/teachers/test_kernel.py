@@ -139,3 +139,12 @@ def test_numbers_of_every_size_beside_each_other_are_no_trouble():
     with np.errstate(all="ignore"):  # the twin: a slope without end, times nothing
         relative = knots / 1.7e308
         assert not np.isfinite(np.interp(np.median(relative), relative, np.linspace(-1.7, 1.7, 4)))
+
+
+def test_a_table_of_levels_that_hardly_come_twice_has_nothing_to_compare():
+    random = np.random.RandomState(0)
+    ids = np.arange(N_ROWS, dtype=np.float32)[:, None]
+    data = TeacherData(ids, random.randn(N_ROWS), np.ones(N_ROWS), (N_ROWS,), 0)
+    assert len(Features.learn(data, np.arange(N_ROWS)).scales) == 0
+    seen, unseen = halves()
+    assert np.isnan(Kernel().predict(data, seen, unseen, seed=0)).all()

@@ -58,12 +58,15 @@ class Kernel:
         """Return out-of-sample predictions, see :class:`~sasanet.teachers.data.Teacher`."""
         fitted, held_out = stopping_rows(seen, _HELD_OUT, seed)
         features = Features.learn(data, sample(fitted, _MOST_ROWS, seed))
+        rows = np.flatnonzero(unseen)
+        nothing = np.full((len(rows), *data.shape[1:]), np.nan)
+        if len(features.scales) == 0:  # no column has a value in these rows
+            return nothing
         most = min(_MOST_ROWS, _MOST_CELLS // len(features.scales))
         fitted, held_out = sample(fitted, most, seed), sample(held_out, most, seed)
-        rows = np.flatnonzero(unseen)
         scaled = _scaled(features, data, fitted, held_out, seed, end)
         if scaled is None:
-            return np.full((len(rows), *data.shape[1:]), np.nan)
+            return nothing
         space = Space.of(scaled(data, sample(fitted, _MOST_LANDMARKS, seed)))
         columns, judged = space(scaled(data, fitted)), space(scaled(data, held_out))
         penalties = _FINAL_OF_CLASSES if data.n_classes else _FINAL
