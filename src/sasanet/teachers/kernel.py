@@ -60,7 +60,7 @@ class Kernel:
         features = Features.learn(data, sample(fitted, _MOST_ROWS, seed))
         rows = np.flatnonzero(unseen)
         nothing = np.full((len(rows), *data.shape[1:]), np.nan)
-        if len(features.scales) == 0:  # no column has a value in these rows
+        if len(features.scales) == 0:  # no number, and no level that comes often enough
             return nothing
         most = min(_MOST_ROWS, _MOST_CELLS // len(features.scales))
         fitted, held_out = sample(fitted, most, seed), sample(held_out, most, seed)
